@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"nod/chat"
 	"nod/internal/fakeslack"
 	"nod/internal/redistest"
 )
@@ -139,6 +140,92 @@ func TestOperatorAddress(t *testing.T) {
 		env := Env{In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) (string, bool) { return "", false }}
 		if status := Main(t.Context(), []string{"run", "--config", n.file}, env); status != exitUsage || !strings.Contains(out.String(), "nod.yaml:3: http.page: must be a loopback address") {
 			t.Errorf("%s: status %d\n%s", address, status, out)
+		}
+	}
+}
+
+// tab presses the key until an element has the focus.
+func (w *window) tab(to string) {
+	w.t.Helper()
+	for range 60 {
+		w.do(chromedp.KeyEvent("\t"))
+		at, err := chromedp.Run(w.ctx, chromedp.Evaluate[bool]("document.activeElement.matches("+fmt.Sprintf("%q", to)+")"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if at {
+			return
+		}
+	}
+	w.t.Fatalf("the key leads nowhere near %s\n%s", to, w.sight())
+}
+
+// An operator follows what goes on without a reload, filters by the keyboard, sees what
+// was decided and that the log is whole, and is told when access has ended.
+func TestOperatorFollows(t *testing.T) {
+	t.Parallel()
+	b := browser(t)
+	addr := freeAddr(t)
+	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{extra: "limits: {per_person_per_day: 200000}"})
+	n.file = n.rewrite("page.yaml", "listen:", fmt.Sprintf("page: %q, page_texts: true, listen:", addr))
+	p := n.spawn()
+	defer p.kill()
+	n.ready()
+	w := p.desk(b, addr)
+	w.until(`window.stays = document.querySelector("#part") && !document.querySelector('[data-kind="approval"]')`)
+
+	at := n.w.mention("ada", "deploy prod now")
+	card := n.ask(at, `{"env":"prod"}`)
+	w.until(`stays && document.querySelectorAll('[data-kind="approval"]').length === 1`)
+	for _, text := range []string{"#general", "deploy prod now", "ada", "UTC"} {
+		w.until(shows(text))
+	}
+	w.until(`document.querySelector('[data-kind="approval"] a[rel="noreferrer"]').innerText === "Open in Slack"`)
+	w.until(`document.querySelector('[data-kind="approval"] a[rel="noreferrer"]').href.includes("/archives/C0GEN/p")`)
+	w.tab(`input[name="tool"]`)
+	w.do(chromedp.KeyEvent("zzz\r"))
+	w.until(`location.search.includes("tool=zzz") && !document.querySelector('[data-kind="approval"]')`)
+	w.view("/waiting?person=ada", `window.stays = document.querySelectorAll('[data-kind="approval"]').length === 1`)
+	n.w.react("ada", card.place, "✅")
+	n.find(at, "The tool says")
+	w.until(`stays && !document.querySelector('[data-kind="approval"]')`)
+
+	w.view("/decided", `document.querySelector('[data-kind="decision"]').dataset.state === "Approved"`)
+	w.until(shows("then "+string(chat.CallDone)))
+	w.tab(`[href="/decided?check=1"]`)
+	w.do(chromedp.KeyEvent("\r"))
+	w.until(shows("whole: "))
+	w.until(`window.exported = "asked", fetch("/decided/export").then((r) => r.text()).then((t) => { window.exported = t; }), true`)
+	w.until(`exported.startsWith('{"event":"header"') && exported.includes('"event":"checkpoint"')`)
+	w.scan()
+
+	w.view("/thread", `document.querySelectorAll('[data-kind="thread"]').length === 1`)
+	w.hit(`document.querySelector('[data-kind="thread"] a')`)
+	w.until(`["model", "tool", "wait", "post"].every((kind) => document.querySelector('[data-bar="' + kind + '"]'))`)
+	n.tells("page", "revoke")
+	w.until(shows("A new link is needed"))
+	w.until(`document.querySelector(".moment")`) // what was there stays
+}
+
+// scan has axe look at each view, narrow and wide, light and dark.
+func (w *window) scan() {
+	w.t.Helper()
+	axe, err := os.ReadFile(axeFile)
+	for i, path := range []string{"/waiting", "/decided", "/live", "/thread", "/spent?by=person", "/health", "/thread?id=nothing"} {
+		w.view(path, `document.querySelector("main")`)
+		for j, width := range []int64{360, 768, 1440} {
+			scheme := []string{"light", "dark"}[(i+j)%2]
+			w.do(chromedp.EmulateViewport(width, 800))
+			w.scheme(scheme)
+			at := fmt.Sprintf("%s, %d px, %s", path, width, scheme)
+			w.until(`document.documentElement.scrollWidth <= innerWidth`)
+			if dir := os.Getenv("NOD_SHOTS"); dir != "" {
+				png, _ := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
+				_ = os.WriteFile(filepath.Join(dir, strings.NewReplacer("/", "_", " ", "", ",", "_", "?", "_").Replace(at)+".png"), png, 0o600)
+			}
+			if err == nil { // else `make deps` had no npm
+				w.looked(string(axe), at)
+			}
 		}
 	}
 }
