@@ -186,7 +186,7 @@ func (p *Page) decisions(r *http.Request, names memory.Names, out *decided, page
 		case skip > 0:
 			skip--
 		case len(found) == pageSize:
-			out.Next = with(r, "page", page+1)
+			out.Next = pageURL(r, page+1)
 		default:
 			found = append(found, *d)
 		}
@@ -195,7 +195,7 @@ func (p *Page) decisions(r *http.Request, names memory.Names, out *decided, page
 		}
 	}
 	if page > 0 {
-		out.Prev = with(r, "page", page-1)
+		out.Prev = pageURL(r, page-1)
 	}
 	return found, nil
 }

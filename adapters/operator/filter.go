@@ -1,9 +1,9 @@
 package operator
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nod/chat"
@@ -51,13 +51,13 @@ const (
 	stateWaits = "waits for people"
 )
 
-// with is the address of a request with another value; 0 leaves it out.
-func with(r *http.Request, name string, value int) string {
+// pageURL is the address of another page of what a request asks for.
+func pageURL(r *http.Request, page int) string {
 	q := r.URL.Query()
 	q.Del("part")
 	q.Del("check")
-	if q.Del(name); value > 0 {
-		q.Set(name, fmt.Sprint(value))
+	if q.Del("page"); page > 0 {
+		q.Set("page", strconv.Itoa(page))
 	}
 	if len(q) == 0 {
 		return r.URL.Path

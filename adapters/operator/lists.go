@@ -91,10 +91,10 @@ func (p *Page) waiting(r *http.Request) (any, error) {
 	}
 	slices.SortStableFunc(out.Rows, func(a, b waitingRow) int { return a.Asked.Compare(b.Asked) })
 	if more {
-		out.Next = with(r, "page", int(page)+1)
+		out.Next = pageURL(r, int(page)+1)
 	}
 	if page > 0 {
-		out.Prev = with(r, "page", int(page)-1)
+		out.Prev = pageURL(r, int(page)-1)
 	}
 	return out, nil
 }

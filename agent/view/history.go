@@ -95,8 +95,8 @@ type Watched struct {
 	Requester chat.User
 	Message   chat.Message // that it answers
 	Since     time.Time    // when that came
-	Status    string    // the current step in a few words, as the steps message says it
-	Calls     int       // of the model, so far
+	Status    string       // the current step in a few words, as the steps message says it
+	Calls     int          // of the model, so far
 	Asks      []Asking
 }
 

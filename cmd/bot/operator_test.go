@@ -191,27 +191,26 @@ func TestOperatorFollows(t *testing.T) {
 	w.until(`stays && !document.querySelector('[data-kind="approval"]')`)
 
 	w.view("/decided", `document.querySelector('[data-kind="decision"]').dataset.state === "Approved"`)
-	w.until(shows("then "+string(chat.CallDone)))
+	w.until(shows("then " + string(chat.CallDone)))
 	w.tab(`[href="/decided?check=1"]`)
 	w.do(chromedp.KeyEvent("\r"))
 	w.until(shows("whole: "))
 	w.until(`window.exported = "asked", fetch("/decided/export").then((r) => r.text()).then((t) => { window.exported = t; }), true`)
 	w.until(`exported.startsWith('{"event":"header"') && exported.includes('"event":"checkpoint"')`)
-	w.scan()
-
-	w.view("/thread", `document.querySelectorAll('[data-kind="thread"]').length === 1`)
-	w.hit(`document.querySelector('[data-kind="thread"] a')`)
-	w.until(`["model", "tool", "wait", "post"].every((kind) => document.querySelector('[data-bar="' + kind + '"]'))`)
+	n.ask(n.w.mention("ada", "deploy prod now"), `{"env":"prod"}`)
+	thread := "/thread?id=slack/T0TEAM:C0GEN/" + at.thread
+	w.scan(thread)
+	w.view(thread, `["model", "tool", "wait", "post"].every((kind) => document.querySelector('[data-bar="' + kind + '"]'))`)
 	n.tells("page", "revoke")
 	w.until(shows("A new link is needed"))
 	w.until(`document.querySelector(".moment")`) // what was there stays
 }
 
 // scan has axe look at each view, narrow and wide, light and dark.
-func (w *window) scan() {
+func (w *window) scan(more string) {
 	w.t.Helper()
 	axe, err := os.ReadFile(axeFile)
-	for i, path := range []string{"/waiting", "/decided", "/live", "/thread", "/spent?by=person", "/health", "/thread?id=nothing"} {
+	for i, path := range []string{"/waiting", "/decided", "/live", "/thread", "/spent?by=person", "/health", "/thread?id=nothing", more} {
 		w.view(path, `document.querySelector("main")`)
 		for j, width := range []int64{360, 768, 1440} {
 			scheme := []string{"light", "dark"}[(i+j)%2]
@@ -219,10 +218,12 @@ func (w *window) scan() {
 			w.scheme(scheme)
 			at := fmt.Sprintf("%s, %d px, %s", path, width, scheme)
 			w.until(`document.documentElement.scrollWidth <= innerWidth`)
-			if dir := os.Getenv("NOD_SHOTS"); dir != "" {
-				png, _ := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
-				_ = os.WriteFile(filepath.Join(dir, strings.NewReplacer("/", "_", " ", "", ",", "_", "?", "_").Replace(at)+".png"), png, 0o600)
-			}
+			shoot(w, strings.Map(func(r rune) rune {
+				if strings.ContainsRune("/?:=, ", r) {
+					return '-'
+				}
+				return r
+			}, at))
 			if err == nil { // else `make deps` had no npm
 				w.looked(string(axe), at)
 			}
