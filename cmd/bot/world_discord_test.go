@@ -131,6 +131,8 @@ func (w *discordWorld) told(user string, at place) []string {
 	return out
 }
 
+func (w *discordWorld) ballot() []string { return []string{"✅", "❌"} }
+
 func (w *discordWorld) reactions(at place) []string {
 	var out []string
 	for _, r := range w.s.Reactions(at.message) {

@@ -161,6 +161,8 @@ func (w *slackWorld) told(user string, at place) []string {
 	return out
 }
 
+func (w *slackWorld) ballot() []string { return []string{"✅", "❌"} }
+
 func (w *slackWorld) reactions(at place) []string {
 	var out []string
 	for name, by := range w.s.Reactions(at.channel, at.message) {

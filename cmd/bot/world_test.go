@@ -70,6 +70,8 @@ type world interface {
 	told(user string, at place) []string
 	// reactions are the emoji that the bot put on a message.
 	reactions(at place) []string
+	// ballot are the emoji that the bot puts on a card.
+	ballot() []string
 	// approver gives a name for the person in the file's approvers.
 	approver(user string) string
 	// cut cuts the bot's connections.

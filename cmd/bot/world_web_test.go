@@ -330,6 +330,9 @@ func (w *webWorld) reactions(at place) []string {
 	return out
 }
 
+// ballot is empty: buttons stand in its place.
+func (w *webWorld) ballot() []string { return nil }
+
 func (w *webWorld) approver(user string) string { return "user:" + w.users[user] }
 
 // cut ends the connections of the browsers.

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"log/slog"
 	"math/big"
 	"net"
@@ -162,7 +163,11 @@ func TestTLS(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), storetest.Patience)
 	defer cancel()
-	if _, err := Open(ctx, url, Options{}); err == nil || !strings.Contains(err.Error(), "certificate") {
+	_, err := Open(ctx, url, Options{})
+	for errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // a busy machine shakes hands slowly
+		_, err = Open(ctx, url, Options{})
+	}
+	if err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("Open with the system's roots: %v, want an error of the certificate", err)
 	}
 }
