@@ -26,7 +26,9 @@ import (
 // others were newer than. Other places, and thousands of waiting approvals, come later.
 func TestLookWhereSomethingWasWritten(t *testing.T) {
 	t.Parallel()
-	slow := func(o *Options) { o.Global = 1 } // at the pace of tests a hundred a second
+	// At the pace of tests it makes a hundred calls a second. The look waits until all
+	// channels are known.
+	slow := func(o *Options) { o.Global, o.Told = 1, ledger.Longest }
 	o := open(t, fakediscord.Options{}, slow)
 	o.fake.Say(o.ada, o.fake.DM(o.ada), "one")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })

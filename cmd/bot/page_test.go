@@ -447,8 +447,7 @@ func TestPageRestart(t *testing.T) {
 	if o.link() == used {
 		t.Error("the link of the first start is there again")
 	}
-	ben.enter("ben")
-	ben.open()
+	ben.open() // who was let in stays so
 	ben.until(last("approval", "waiting"))
 	ben.click("Approve")
 	ben.answers("restarted api")
