@@ -129,8 +129,8 @@ var (
 )
 
 // unreachable is what a browser says of a page that is served no more, however far its
-// end has come; that is no fault of the page.
-var unreachable = regexp.MustCompile(`ERR_(CONNECTION_|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|status of (403|409|410|422|503)`)
+// end has come, and that the focus is elsewhere already; that is no fault of the page.
+var unreachable = regexp.MustCompile(`ERR_(CONNECTION_|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|status of (403|409|410|422|503)|Autofocus processing was blocked`)
 
 // window is a browser of somebody's, with cookies of its own. It complains about
 // whatever the page writes on the console, and whatever it loads from elsewhere.
