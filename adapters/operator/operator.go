@@ -199,7 +199,7 @@ var views = []string{"waiting", "decided", "live", "thread", "spent", "health"}
 type mistake struct{ error }
 
 // view draws what a view finds; a part of it alone where the page's script asks so.
-// What is wrong with a request is said inside the frame.
+// A wrong request gets its words inside the frame.
 func (p *Page) view(name string, find func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := screen{View: name, Views: views, Texts: p.o.Texts, Now: p.o.Now(), Asked: p.word(r.URL.Query().Get("id")), Filter: filterOf(r), States: states[name], Platforms: p.o.Platforms}

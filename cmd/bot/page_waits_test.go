@@ -13,7 +13,7 @@ func TestPageUnanswered(t *testing.T) {
 	ada.until(`/has not answered/.test(document.querySelector("#trouble").innerText) && document.querySelector("#composer").value === "is anybody there?"`)
 }
 
-// What waits for a person stands first, in the title too, and is decided there.
+// The cards that wait for a person stand first, are counted in the title, and are decided there.
 func TestPageWaiting(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
