@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"strings"
 	"testing"
 
 	"nod/agent"
@@ -32,8 +31,8 @@ func approvedAt(entries []memory.Entry) []memory.Entry {
 	return append(entries, entry(6, memory.Decided{Call: "d", Outcome: chat.Approved, By: []chat.User{{ID: "ada"}}}))
 }
 
-// An approved call does not run as another one: the tool's definition and the store's
-// key belong to the approval.
+// A call does not run as another one: the tool's definition belongs to the approval. Where they changed people are asked anew, with the call as it is now, and
+// what the earlier card says is one word.
 func TestApprovalIsOfTheDefinition(t *testing.T) {
 	t.Parallel()
 	before := func() *agent.Agent {
@@ -47,18 +46,68 @@ func TestApprovalIsOfTheDefinition(t *testing.T) {
 		"description": func(a *agent.Agent) { a.Tools[0].Description = "Delete all." },
 		"parameters":  func(a *agent.Agent) { a.Tools[0].Parameters = []byte(`{"type":"object","minProperties":1}`) },
 		"argv":        func(a *agent.Agent) { a.Tools[0].Definition = "rm -r {env}" },
-		"key":         func(a *agent.Agent) { a.Key = []byte("other") },
+		"auto":        func(a *agent.Agent) { a.Tools[0].Definition, a.Tools[0].Risk = "rm -r {env}", policy.Auto },
 	} {
-		after := before()
-		change(after)
-		entries := append(approvedAt(askedBy(t, before())), entry(7, memory.Posted{Key: "outcome/d/running"}))
-		act := after.Next(agent.NewLog(entries, agent.Claim{}))
-		_, runs := act.(agent.Effect)
-		if want := name == "nothing"; runs != want {
-			t.Errorf("%s changed, and it runs: %v", name, runs)
+		for outcome, log := range map[string][]memory.Entry{
+			"Cancelled":       askedBy(t, before()),
+			"Approved by ada": append(approvedAt(askedBy(t, before())), entry(7, memory.Posted{Key: "outcome/d/running"})),
+		} {
+			after := before()
+			change(after)
+			all, act := older(t, after, log, agent.Claim{})
+			if name == "nothing" {
+				if _, runs := act.(agent.Effect); runs != (outcome == "Approved by ada") || len(all) > 0 {
+					t.Errorf("nothing changed: %+v, %+v", all, act)
+				}
+				continue
+			}
+			asked, ok := all[len(all)-1].(memory.Asked)
+			old, edits := act.(agent.Edit)
+			if !ok || !asked.Redefined || asked.Digest == log[3].Body.(memory.Asked).Digest {
+				t.Errorf("%s changed: %+v", name, all)
+			}
+			if want := outcome + " · the tool changed, asked again as approval 2"; !edits || old.Post.Approval.Headline != want {
+				t.Errorf("%s changed, and then comes %+v", name, act)
+			}
 		}
-		if record, ok := act.(agent.Record); !runs && (!ok || !strings.Contains(record.Bodies[len(record.Bodies)-1].(memory.Result).Text, "denied: ")) {
-			t.Errorf("%s changed: %+v", name, act)
+	}
+}
+
+// An approved call that can't run any more has one word on its card: where its tool is off,
+// where it was changed in the store, under another key, and where processes with different
+// files would ask for ever.
+func TestApprovedAndNeverBegun(t *testing.T) {
+	t.Parallel()
+	tool := func(change func(*agent.Agent)) *agent.Agent {
+		a := asking(newTool("deploy", policy.Ask, anyone))
+		change(a)
+		return a
+	}
+	a := tool(func(*agent.Agent) {})
+	approved := func() []memory.Entry {
+		return append(approvedAt(askedBy(t, a)), entry(7, memory.Posted{Key: "outcome/d/running"}))
+	}
+	tampered, often := approved(), approved()
+	tampered[2].Body = stepWith(1, 1, 2, memory.Call{ID: "d", Tool: "deploy", Args: `{"env":"all"}`, Object: true})
+	asked := often[3].Body.(memory.Asked)
+	asked.Again = 4
+	often[3].Body, often[4].Body, often[6].Body = asked, memory.Posted{Key: "ask/d!4", Ref: ref("ask/d")}, memory.Posted{Key: "outcome/d!4/running"}
+	const strange = "Cancelled · this call is not the one that was shown to the approvers"
+	for _, x := range []struct {
+		a    *agent.Agent
+		log  []memory.Entry
+		want string
+	}{
+		{tool(func(a *agent.Agent) { a.Tools[0].Risk = policy.Never }), approved(), "Cancelled · this tool is switched off by the configuration. Do without it, and say so."},
+		{tool(func(a *agent.Agent) { a.Key = []byte("other") }), approved(), strange},
+		{a, tampered, strange},
+		{tool(func(a *agent.Agent) { a.Tools[0].Definition = "rm" }), tampered, strange},
+		{tool(func(a *agent.Agent) { a.Tools[0].Definition = "rm" }), often, "Cancelled · the rules of who may approve it, or its tool, keep changing"},
+	} {
+		all, act := older(t, x.a, x.log, agent.Claim{})
+		edit, ok := act.(agent.Edit)
+		if !ok || edit.Post.Approval.Headline != x.want || edit.Post.Approval.Outcome != chat.Cancelled || len(all) != 1 {
+			t.Errorf("want %q, got %+v, %+v", x.want, all, act)
 		}
 	}
 }

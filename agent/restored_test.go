@@ -107,7 +107,7 @@ func TestACardThatShowsTheSame(t *testing.T) {
 }
 
 // Once the store came back older each call that waits is asked anew, once, on a new card,
-// and no vote from before counts. A call that was tampered with is denied.
+// and no vote from before counts. A call whose tool changed is shown as it is now.
 func TestAskedAnewAfterARestore(t *testing.T) {
 	t.Parallel()
 	a := asking(newTool("deploy", policy.Ask, anyone))
@@ -143,12 +143,11 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 		}
 	}
 	other := asking(newTool("deploy", policy.Ask, anyone))
-	other.Key = []byte("another")
-	all, _ := older(t, other, append(askedBy(t, a), vote, entry(7, memory.Lost{})), agent.Claim{})
-	for _, b := range all {
-		if x, ok := b.(memory.Asked); ok {
-			t.Errorf("a call that is not the one that was shown is asked anew: %+v", x)
-		}
+	other.Tools[0].Definition = "another"
+	log := append(askedBy(t, a), vote, entry(7, memory.Lost{}))
+	all, _ := older(t, other, log, agent.Claim{})
+	if x, ok := all[len(all)-1].(memory.Asked); !ok || !x.Restored || x.Digest == log[3].Body.(memory.Asked).Digest {
+		t.Errorf("a call whose tool changed is asked anew as %+v", all)
 	}
 }
 

@@ -231,7 +231,8 @@ type (
 		Call      string    `json:"call"`
 		Number    int       `json:"number,omitempty"` // counts the thread's approvals
 		Tool      string    `json:"tool"`
-		Digest    string    `json:"digest"` // made with the store's key, of the tool's definition too
+		Digest    string    `json:"digest"`  // made with the store's key, of the tool's definition too
+		Defined   string    `json:"defined"` // digest of the tool's definition alone
 		Requester chat.User `json:"requester"`
 		Rules     Rules     `json:"rules"`
 		Why       string    `json:"why,omitempty"`
@@ -242,6 +243,8 @@ type (
 		Stricter bool `json:"stricter,omitempty"`
 		// Restored says that it is asked again since the store came back older.
 		Restored bool `json:"restored,omitempty"`
+		// Redefined says that it is asked again since its tool changed.
+		Redefined bool `json:"redefined,omitempty"`
 		// Shown are those whose words the model had been shown, where the rules
 		// keep all of them from approving.
 		Shown []chat.UserID `json:"shown,omitempty"`

@@ -256,3 +256,11 @@ func FreeName(files []chat.File, name string) string {
 	}
 	return free
 }
+
+// Place makes the path of a program absolute, where it has a slash. A name without one is
+// looked for in PATH.
+func Place(argv []string, absolute func(path string) string) {
+	if len(argv) > 0 && strings.Contains(argv[0], "/") {
+		argv[0] = absolute(argv[0])
+	}
+}

@@ -11,15 +11,19 @@ import (
 
 // The rules of an approval are those that it was opened with, since people see them on the
 // card. But an operator who makes the file stricter means waiting calls too: these are
-// asked for again.
+// asked for again. So is a call whose tool is another by now.
 
-// mostStricter is how often a call is asked again since its rules changed. Two processes
+// mostStricter is how often a call is asked again since the file changed. Two processes
 // with different files would go on for ever.
 const mostStricter = 4
 
-const textRulesChange = "the rules of who may approve it keep changing"
+const (
+	textStricter  = "the rules became stricter"
+	textRedefined = "the tool changed"
+	textKeeps     = "the rules of who may approve it, or its tool, keep changing"
+)
 
-// Tightened opens approvals again whose rules are too lax by now.
+// Tightened opens approvals again whose rules are too lax by now, or whose tool changed.
 func (k Case) Tightened() (bodies []memory.Body) {
 	t := k.Thread.Open
 	if t == nil || t.Stopped != nil || t.Failed != nil || len(t.Steps) == 0 {
@@ -29,27 +33,44 @@ func (k Case) Tightened() (bodies []memory.Body) {
 	more := 0
 	for _, c := range last.Calls {
 		tool, _ := k.Tools.Find(c.Tool)
-		if !c.Pending() && !c.WaitsToBegin() || tool.Risk != policy.Ask || !stricter(tool.Rules, c.Asked.Rules) {
+		redefined := c.Open() && c.Asked.Digest != k.Bound(c)
+		tightened := c.Open() && tool.Risk == policy.Ask && stricter(tool.Rules, c.Asked.Rules)
+		if !redefined && !tightened || !k.valid(c) {
 			continue
 		}
 		if c.Asked.Again >= mostStricter {
 			if c.Pending() {
-				bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textRulesChange})
+				bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textKeeps})
 			} else {
-				bodies = append(bodies, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: "denied: " + textRulesChange})
+				bodies = append(bodies, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: "denied: " + textKeeps})
 			}
 			continue
 		}
+		why := textStricter
+		if redefined {
+			why = textRedefined
+		}
 		if c.Pending() {
-			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "the rules became stricter"})
+			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: why})
 		}
 		more++
-		again := *c.Asked
-		again.Number, again.Again, again.Stricter, again.Changed = k.Thread.Approvals.Asks+more, again.Again+1, true, false
-		again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, k.shownOf(tool.Rules)
+		again := k.renewed(t, c, more)
+		again.Stricter, again.Redefined = !redefined, redefined
 		bodies = append(bodies, again)
 	}
 	return bodies
+}
+
+// renewed is the approval of a call as it is opened again, by the file as it is now. It is
+// the nth that is opened at once.
+func (k Case) renewed(t *thread.Turn, c *thread.Call, nth int) memory.Asked {
+	tool, _ := k.Tools.Find(c.Tool)
+	again := *c.Asked
+	again.Number, again.Again = k.Thread.Approvals.Asks+nth, again.Again+1
+	again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, k.shownOf(tool.Rules)
+	again.Digest, again.Defined, again.Marks = k.Bound(c), k.defined(c.Tool), k.Taint.Marks(c)
+	again.Stricter, again.Restored, again.Redefined, again.Changed = false, false, false, false
+	return again
 }
 
 // stricter says whether new rules keep somebody from deciding whom older rules let decide.
@@ -116,12 +137,7 @@ func (k Case) anew(t *thread.Turn, last *thread.Step) (open []memory.Asked) {
 			}
 			continue
 		}
-		tool, _ := k.Tools.Find(c.Tool)
-		again := *c.Asked
-		again.Number, again.Again = k.Thread.Approvals.Asks+len(open)+1, again.Again+1
-		again.Requester, again.Rules, again.Shown, again.Stricter = t.Requester, tool.Rules, k.shownOf(tool.Rules), false
-		again.Digest, again.Marks = k.Bound(c), k.Taint.Marks(c)
-		open = append(open, again)
+		open = append(open, k.renewed(t, c, len(open)+1))
 	}
 	return open
 }

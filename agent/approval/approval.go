@@ -135,17 +135,33 @@ func (k Case) Bound(c *thread.Call) string {
 	return c.Bind(k.digest)
 }
 
-func (k Case) digest(c *thread.Call) string {
-	tool, _ := k.Tools.Find(c.Tool)
-	h := hmac.New(sha256.New, k.Key)
-	parts := []string{
-		c.Tool, tool.Description, string(args.Canonical(tool.Parameters)), tool.Definition, string(args.Canonical(json.RawMessage(c.Args))),
-	}
+func (k Case) digest(c *thread.Call) string { return k.digestAs(c, k.defined(c.Tool)) }
+
+// digestAs is the digest of a call whose tool was so defined.
+func (k Case) digestAs(c *thread.Call, defined string) string {
+	parts := []string{c.Tool, defined, string(args.Canonical(json.RawMessage(c.Args)))}
 	if c.Preview.Bound != nil {
 		parts = append(parts, c.Preview.Bound.Sum)
 	}
+	return k.mac(parts...)
+}
+
+// defined is a digest of a tool's definition.
+func (k Case) defined(name string) string {
+	tool, _ := k.Tools.Find(name)
+	return k.mac(tool.Description, string(args.Canonical(tool.Parameters)), tool.Definition)[:32]
+}
+
+func (k Case) mac(parts ...string) string {
+	h := hmac.New(sha256.New, k.Key)
 	for _, part := range parts {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash never returns an error
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// intact says whether a call is the one that was shown, but for what its tool is by now.
+// Somebody may have changed it in the store.
+func (k Case) intact(c *thread.Call) bool {
+	return c.Asked.Digest == k.Bound(c) || c.Asked.Digest == k.digestAs(c, c.Asked.Defined) && c.Asked.Defined != k.defined(c.Tool)
 }

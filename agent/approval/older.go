@@ -33,7 +33,7 @@ func (k Case) Older() []memory.Body {
 		switch {
 		case c.Card.Shows != "":
 			return k.believe(c)
-		case k.Thread.Doubtful(c) && c.Asked.Digest == k.Bound(c):
+		case k.Thread.Doubtful(c) && k.valid(c):
 			return k.askRestored(t, c)
 		}
 	}
@@ -66,10 +66,8 @@ func (k Case) askRestored(t *thread.Turn, c *thread.Call) (bodies []memory.Body)
 	if c.Pending() {
 		bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: textOlder})
 	}
-	tool, _ := k.Tools.Find(c.Tool)
-	again := *c.Asked
-	again.Number, again.Again, again.Restored, again.Stricter, again.Changed = k.Thread.Approvals.Asks+1, again.Again+1, true, false, false
-	again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, k.shownOf(tool.Rules)
+	again := k.renewed(t, c, 1)
+	again.Restored = true
 	return append(bodies, again)
 }
 

@@ -49,16 +49,19 @@ func (k Case) settled(c *thread.Call) (memory.Result, bool) {
 	if r, ok := k.unsteady(c); ok {
 		return r, true
 	}
-	if c.Asked == nil {
-		if c.Use.Grant != nil && c.Use.Grant.Digest != k.Bound(c) {
-			return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was allowed"}, true
-		}
-		return memory.Result{}, false
+	if c.Asked == nil && c.Use.Grant != nil && c.Use.Grant.Digest != k.Bound(c) {
+		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was allowed"}, true
 	}
-	if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {
+	if c.Asked != nil && !k.intact(c) {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was shown to the approvers"}, true
 	}
 	return memory.Result{}, false
+}
+
+// valid says whether people may be asked for the call anew.
+func (k Case) valid(c *thread.Call) bool {
+	tool, known := k.Tools.Find(c.Tool)
+	return k.invalid(c, tool, known) == "" && k.intact(c)
 }
 
 // invalid says, in words for the model, why a call can't run; "" when it can.

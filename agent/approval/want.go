@@ -75,7 +75,7 @@ func (k Case) Want(t *thread.Turn, last *thread.Step) Wanted {
 // ask is the approval of a call, as it is opened.
 func (k Case) ask(c *thread.Call, tool policy.Tool, number int) memory.Asked {
 	return memory.Asked{
-		Call: c.ID, Number: number, Tool: c.Tool, Digest: k.Bound(c), Requester: c.Turn.Requester, Rules: tool.Rules,
+		Call: c.ID, Number: number, Tool: c.Tool, Digest: k.Bound(c), Defined: k.defined(c.Tool), Requester: c.Turn.Requester, Rules: tool.Rules,
 		Marks: k.Taint.Marks(c), Shown: k.shownOf(tool.Rules),
 	}
 }

@@ -141,5 +141,14 @@ func Fate(c *thread.Call) string {
 	return string(r.State)
 }
 
+// Why says why an approved call did not begin, in a few words; "" where a person ended it.
+func Why(c *thread.Call) string {
+	r := c.Result
+	if r.State == chat.CallCancelled {
+		return ""
+	}
+	return speak.Clip(OneLine(strings.TrimPrefix(firstLine(r.Text), "denied: ")), mostFate)
+}
+
 // mostFate is how much of a failure a card's first line says, in bytes.
 const mostFate = 100

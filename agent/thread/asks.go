@@ -49,10 +49,10 @@ func (s *Thread) takeAsked(e memory.Entry, b memory.Asked) {
 		c.Ask.Seq = e.Seq
 		c.Asked, c.Ask.At, c.Ask.First, c.Ask.Before = &b, e.At, b.Digest, len(c.Edits.Made)
 		c.outdate(b)
-	case b.Again == c.Asked.Again+1 && (c.WaitsToBegin() || (b.Stricter || b.Restored) && c.Result == nil && !c.Started):
+	case b.Again == c.Asked.Again+1 && (c.WaitsToBegin() || (b.Stricter || b.Restored || b.Redefined) && c.Result == nil && !c.Started):
 		old := *c
 		old.Ask.Past, old.Ask.Redone, old.Preview.Outdated, old.Ask.Lax = nil, b.Number, b.Changed, b.Stricter
-		old.Ask.Older = b.Restored
+		old.Ask.Older, old.Ask.Redefined = b.Restored, b.Redefined
 		delete(s.Posts.Cards, c.Card.Ref) // a vote on the old card is not for the new one
 		for _, k := range c.Copies.Cards {
 			delete(s.Posts.Cards, k.Ref)

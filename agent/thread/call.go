@@ -33,7 +33,7 @@ type Call struct {
 }
 
 // Ask is one time that a call was asked for. A call is asked for again when an approval
-// lapsed, the rules became stricter, or its preview changed.
+// lapsed, the rules became stricter, or its tool or its preview changed.
 type Ask struct {
 	At     time.Time
 	Seq    uint64  // of the entry
@@ -44,9 +44,10 @@ type Ask struct {
 	Deserted bool // everybody who could decide has left
 
 	// In the call as it was:
-	Redone int  // the number of the approval that took its place
-	Lax    bool // the reason: the rules became stricter
-	Older  bool // the reason: the store came back older
+	Redone    int  // the number of the approval that took its place
+	Lax       bool // the reason: the rules became stricter
+	Older     bool // the reason: the store came back older
+	Redefined bool // the reason: the tool changed
 }
 
 // Card is the message in the thread that shows the approval.

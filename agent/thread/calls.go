@@ -87,6 +87,11 @@ func (c *Call) TurnedDown() bool {
 	return c.Decided != nil && c.Decided.Outcome != chat.Approved
 }
 
+// Dropped says whether the call was approved and ended without having begun.
+func (c *Call) Dropped() bool {
+	return c.Decided != nil && !c.TurnedDown() && !c.Started && c.Result != nil && c.Result.State != chat.CallDone && c.Result.State != chat.CallUnknown
+}
+
 // ExplainWithin is how long a turn waits for the reason of a denial.
 const ExplainWithin = time.Minute
 

@@ -126,7 +126,9 @@ func (s *Thread) Unbind() {
 func (s *Thread) Equal(other *Thread) bool {
 	for _, t := range []*Thread{s, other} {
 		for _, c := range t.Calls {
-			c.digest, c.bound = "", ""
+			for _, k := range append(slices.Clone(c.Ask.Past), c) {
+				k.digest, k.bound = "", ""
+			}
 		}
 	}
 	return reflect.DeepEqual(s, other)

@@ -95,6 +95,9 @@ func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
 	v.Number, v.By = c.Asked.Number, approval.SoFar(c)
 	if c.Decided != nil {
 		v.Outcome, v.By = c.Decided.Outcome, c.Decided.By
+		if c.Dropped() {
+			v.Outcome, v.By = chat.Cancelled, nil
+		}
 		if c.Decided.Reason != "" {
 			v.Why = c.Decided.Reason
 		}
@@ -111,35 +114,39 @@ func headline(c *thread.Call) string {
 	if c.Decided == nil {
 		return fmt.Sprintf("Approval %d: %s", c.Asked.Number, c.Tool)
 	}
+	if c.Dropped() {
+		return strings.TrimSuffix(string(chat.Cancelled)+" · "+phrase.Why(c), " · ")
+	}
 	text := string(c.Decided.Outcome)
-	if c.Ask.Older {
-		return fmt.Sprintf("%s · I was restored from an older copy, asked again as approval %d", text, c.Ask.Redone)
-	}
-	if c.Ask.Lax {
-		if by := chat.Names(c.Decided.By); by != "" {
-			text += " by " + by
-		}
-		return fmt.Sprintf("%s · the rules became stricter, asked again as approval %d", text, c.Ask.Redone)
-	}
-	if c.Decided.Outcome != chat.Approved && c.Decided.Outcome != chat.Denied {
-		return text
-	}
-	if len(c.Decided.By) > 0 {
-		text += " by " + chat.Names(c.Decided.By)
-	}
-	if c.Preview.Outdated {
-		return fmt.Sprintf("%s · the preview changed, asked again as approval %d", text, c.Ask.Redone)
+	decided := c.Decided.Outcome == chat.Approved || c.Decided.Outcome == chat.Denied
+	if by := chat.Names(c.Decided.By); by != "" && decided {
+		text += " by " + by
 	}
 	if c.Ask.Redone > 0 {
-		return fmt.Sprintf("%s · not begun for %s, asked again as approval %d", text, phrase.Long(c.Asked.Rules.RunWithin), c.Ask.Redone)
+		return fmt.Sprintf("%s · %s, asked again as approval %d", text, redoneSince(c), c.Ask.Redone)
 	}
-	if c.Decided.Outcome == chat.Approved {
+	switch r := c.Reason(); {
+	case c.Decided.Outcome == chat.Approved:
 		return text + " · " + phrase.Fate(c)
-	}
-	if r := c.Reason(); r != nil && r.Text != "" {
-		text += ": " + r.Text
+	case c.Decided.Outcome == chat.Denied && r != nil && r.Text != "":
+		return text + ": " + r.Text
 	}
 	return text
+}
+
+// redoneSince is why a call was asked for again.
+func redoneSince(c *thread.Call) string {
+	switch {
+	case c.Ask.Older:
+		return "I was restored from an older copy"
+	case c.Ask.Lax:
+		return "the rules became stricter"
+	case c.Ask.Redefined:
+		return "the tool changed"
+	case c.Preview.Outdated:
+		return "the preview changed"
+	}
+	return "not begun for " + phrase.Long(c.Asked.Rules.RunWithin)
 }
 
 // discreet leaves out what a card tells of the conversation, since people who get it

@@ -321,6 +321,8 @@ func (p *play) tool(f []string) {
 			t.Rules.Direct = true
 		case "quiet":
 			t.Rules.Quiet = true
+		case "does":
+			t.Definition = value
 		case "by":
 			for w := range strings.SplitSeq(value, ",") {
 				t.Rules.By = append(t.Rules.By, chat.Way(w))

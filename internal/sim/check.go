@@ -333,7 +333,7 @@ func (c *checker) posted(n, old *card) {
 	if a := n.first.Approval; a != nil {
 		c.w.editions[n] = c.w.edition(n.by)
 		for _, o := range c.w.board.cards {
-			if b := o.first.Approval; b != nil && o != n && o.thread == n.thread && b.Call == a.Call && b.Args != a.Args {
+			if b := o.first.Approval; b != nil && o != n && o.thread == n.thread && b.Call == a.Call && b.Number == a.Number && b.Args != a.Args {
 				c.fail(ruleNames, "two cards ask for %s: %s and %s", a.Call, b.Args, a.Args)
 			}
 		}

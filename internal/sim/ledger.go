@@ -59,7 +59,7 @@ type call struct {
 	requester      chat.UserID
 	turn           uint64
 	askedAt        time.Time
-	digest         string
+	digest, name   string // of the latest time that it was asked for
 	card           chat.MessageRef
 	votes          []memory.Entry // reactions on the card
 	decided        *memory.Decided
@@ -265,8 +265,11 @@ func (l *ledger) acts(e memory.Entry, fail complain) {
 	switch b := e.Body.(type) {
 	case memory.Asked:
 		if k := l.calls[b.Call]; k != nil {
-			k.askedAt, k.digest = e.At, b.Digest
-			l.asked = append(l.asked, k)
+			k.askedAt, k.digest, k.name = e.At, b.Digest, memory.Nth(b.Call, b.Again)
+			k.card, k.votes, k.decided = chat.MessageRef{}, nil, nil
+			if b.Again == 0 {
+				l.asked = append(l.asked, k)
+			}
 		}
 	case memory.Posted:
 		if _, ok := l.known[b.Ref]; !ok {
@@ -274,7 +277,8 @@ func (l *ledger) acts(e memory.Entry, fail complain) {
 		}
 		name, ok := strings.CutPrefix(b.Key, "ask/")
 		name, _, _ = strings.Cut(name, "~")
-		if k := l.calls[name]; ok && k != nil && !b.Ref.IsZero() && k.card.IsZero() {
+		id, _, _ := strings.Cut(name, "!")
+		if k := l.calls[id]; ok && k != nil && k.name == name && !b.Ref.IsZero() && k.card.IsZero() {
 			k.card = b.Ref
 		}
 	case memory.Vote:

@@ -52,6 +52,17 @@ type Keys struct {
 	Preview      []string        `yaml:"preview" doc:"A program that says what a call would do, and changes nothing; it takes the same {name}. It runs before people are asked and once more right before the call; what it writes is shown with the approval and bound to it. Absent: none"`
 	// PreviewRequired says that nobody may approve a call whose preview failed.
 	PreviewRequired bool `yaml:"preview_required" default:"true" doc:"false: a call may be approved although its preview failed. Default true"`
+
+	spelt string // the definition as the file spells it; "": as it is
+}
+
+// Place makes the paths absolute. An approval stays bound to what the file says, so that it
+// holds where the same file lies in another folder.
+func (c *Keys) Place(absolute func(path string) string) {
+	c.spelt = c.definition()
+	c.Cwd = absolute(c.Cwd)
+	tools.Place(c.Argv, absolute)
+	tools.Place(c.Preview, absolute)
 }
 
 // New makes a tool of a program. It refuses impossible ones: no program, a placeholder
@@ -80,6 +91,9 @@ func New(c Keys) (tools.Tool, error) {
 
 // definition is the program: an approval of a call binds it.
 func (c Keys) definition() string {
+	if c.spelt != "" {
+		return c.spelt
+	}
 	parts := []any{c.Argv, c.Stdin, c.Cwd, c.Env}
 	if len(c.Preview) > 0 {
 		parts = append(parts, c.Preview, c.PreviewRequired)

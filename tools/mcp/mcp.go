@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,7 +59,15 @@ type Server struct {
 	Tools    []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
 	Timeout  time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
 
-	pace pace // of tests; the options' where it is zero
+	spelt []string // Command as the file spells it; nil: as it is
+	pace  pace     // of tests; the options' where it is zero
+}
+
+// Place makes the path of the program absolute. An approval stays bound to what the file
+// says, so that it holds where the same file lies in another folder.
+func (c *Server) Place(absolute func(path string) string) {
+	c.spelt = slices.Clone(c.Command)
+	tools.Place(c.Command, absolute)
 }
 
 // Risks are the risks of tools by patterns. The strictest that matches wins; where none
@@ -268,7 +277,11 @@ func (ss *Servers) Tools() []tools.Tool {
 
 // definition is the definition that an approval binds.
 func (o offer) definition() string {
-	raw, err := json.Marshal([]any{o.s.URL.Reveal(), o.s.Command, o.d})
+	command := o.s.spelt
+	if command == nil {
+		command = o.s.Command
+	}
+	raw, err := json.Marshal([]any{o.s.URL.Reveal(), command, o.d})
 	if err != nil {
 		return "" // it was read from JSON
 	}

@@ -170,3 +170,19 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// The same file in another folder has the same servers.
+func TestPlacedServerIsTheSame(t *testing.T) {
+	t.Parallel()
+	in := func(dir string) string {
+		s := Server{Command: []string{"./server", "-v"}}
+		s.Place(func(path string) string { return dir + "/" + path })
+		if s.Command[0] != dir+"/./server" {
+			t.Errorf("the program is %q", s.Command[0])
+		}
+		return offer{s: &server{Server: s}}.definition()
+	}
+	if a, b := in("/a"), in("/b"); a != b {
+		t.Errorf("%s and %s", a, b)
+	}
+}

@@ -69,19 +69,12 @@ func (c *Config) resolve(dir string) {
 	if c.Discord != nil {
 		c.Discord.APIURL = strings.TrimRight(c.Discord.APIURL, "/")
 	}
-	var programs [][]string
+	in := func(path string) string { return absolute(dir, path) }
 	for i := range c.Tools.Commands {
-		t := &c.Tools.Commands[i]
-		t.Cwd = absolute(dir, t.Cwd)
-		programs = append(programs, t.Argv, t.Preview)
+		c.Tools.Commands[i].Place(in)
 	}
-	for _, s := range c.Tools.MCP {
-		programs = append(programs, s.Command)
-	}
-	for _, argv := range programs {
-		if len(argv) > 0 && strings.Contains(argv[0], "/") {
-			argv[0] = absolute(dir, argv[0])
-		}
+	for i := range c.Tools.MCP {
+		c.Tools.MCP[i].Place(in)
 	}
 	for _, r := range c.rules() {
 		r.approvals.Approve = distinct(normal(r.approvals.Approve))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"nod/tools/command"
 	"nod/tools/mcp"
 )
 
@@ -23,7 +24,7 @@ var exampleEnv = map[string]string{
 }
 
 // sameConfig compares what configurations mean, and not where it is written.
-var sameConfig = cmp.Options{cmpopts.IgnoreUnexported(Config{}, mcp.Server{}), cmp.AllowUnexported(Store{})}
+var sameConfig = cmp.Options{cmpopts.IgnoreUnexported(Config{}, mcp.Server{}, command.Keys{}), cmp.AllowUnexported(Store{})}
 
 func exampleText(t *testing.T) string {
 	t.Helper()

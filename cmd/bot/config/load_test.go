@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"nod/tools"
+	"nod/tools/command"
 	"nod/tools/mcp"
 )
 
@@ -187,6 +189,31 @@ approvals: {timeout: 1h, approvers: ["group:S1", "user:U1"], approve: ["white_ch
 	}
 	if got := c.Tools.Clock.Approvals.Rules(); got.Quorum != 2 || got.Timeout != time.Hour || len(got.Approvers) != 2 {
 		t.Errorf("rules are %+v", got)
+	}
+}
+
+// The same file in another folder makes the same tools: what is bound to them holds.
+func TestTheSameFileElsewhere(t *testing.T) {
+	definitions := func(dir, program string) (out []string) {
+		c, err := parse("nod.yaml", dir, []byte("tools: {commands: [{name: x, argv: ["+program+", ./y], cwd: sub, preview: [./z]}, {name: y, argv: [sh, ./y]}]}"), LoadOptions{Getenv: environ(exampleEnv)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range c.Tools.Commands {
+			tool, err := command.New(k.Keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, tool.Definition)
+		}
+		return out
+	}
+	here := definitions("/etc/nod", "./x")
+	if there := definitions("/srv/nod/2", "./x"); !slices.Equal(here, there) {
+		t.Errorf("%s\nand elsewhere\n%s", here, there)
+	}
+	if other := definitions("/etc/nod", "/etc/nod/x"); other[0] == here[0] {
+		t.Errorf("another file makes the same tool: %s", other)
 	}
 }
 

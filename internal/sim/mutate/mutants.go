@@ -12,6 +12,7 @@ const (
 	answer       = "agent/answer.go"
 	approval     = "agent/approval/approval.go"
 	changes      = "agent/approval/changes.go"
+	again        = "agent/approval/again.go"
 	settle       = "agent/approval/settle.go"
 	votes        = "agent/approval/votes.go"
 	want         = "agent/approval/want.go"
@@ -76,7 +77,7 @@ var conditions = []mutant{
 	{"approval: the decision is looked at", settle, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
 	{"approval: it is waited for", calls, "return c.Asked != nil && c.Decided == nil && c.Result == nil", "return false", ""},
 	{"approval: risk", want, "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n", ""},
-	{"digest: what was asked for is what runs", settle, "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
+	{"digest: what was asked for is what runs", again, "redefined := c.Open() && c.Asked.Digest != k.Bound(c)", "redefined := false", ""},
 
 	// Side effects.
 	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.pending = append(d.pending, act.Started)\n	if !fresh", ""},
@@ -173,7 +174,7 @@ var planted = []mutant{
 		"nothing that needs an approval runs without one",
 	},
 	{
-		"planted: the digest is not looked at", settle, "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {",
+		"planted: the digest is not looked at", again, "redefined := c.Open() && c.Asked.Digest != k.Bound(c)", "redefined := false",
 		"what runs is what was shown",
 	},
 	{
