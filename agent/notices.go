@@ -75,7 +75,11 @@ func (d *decision) forget() Action {
 
 // forgetEntry is the entry that erases the thread.
 func (d *decision) forgetEntry(c *thread.Command) memory.Forgot {
-	return memory.Forgot{By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref, Callers: slices.Clone(d.thread.Folk.Callers)}
+	s := d.thread
+	return memory.Forgot{
+		By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref,
+		Callers: slices.Clone(s.Folk.Callers), Asks: s.Approvals.Asks, Muted: s.Folk.Muted,
+	}
 }
 
 // refusals tell people what the platform refused.

@@ -120,7 +120,7 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 		all, act := older(t, a, log, agent.Claim{})
 		asked := 0
 		for _, b := range all {
-			if x, ok := b.(memory.Asked); ok && x.Restored && x.Number == 2 {
+			if x, ok := b.(memory.Asked); ok && x.Restored && x.Number == 101 {
 				asked++
 			}
 		}
@@ -134,7 +134,7 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 			if v := a.Vote(agent.NewLog(append(log, recorded(log, all)...), agent.Claim{}), judge, nil); v.Counts {
 				t.Errorf("%s: the old vote counts", name)
 			}
-		case edits && !strings.Contains(old.Post.Approval.Headline, "asked again as approval 2"):
+		case edits && !strings.Contains(old.Post.Approval.Headline, "asked again as approval 101"):
 			t.Errorf("%s: the old card shows %q", name, old.Post.Approval.Headline)
 		case posts && !strings.HasPrefix(card.Post.Key, "ask/d!1"):
 			t.Errorf("%s: posted %q", name, card.Post.Key)
@@ -200,5 +200,31 @@ func TestPeopleAreToldOfARestore(t *testing.T) {
 	}
 	if _, act = older(t, a, append(log, entry(2, memory.Posted{Key: p.Post.Key, Ref: ref("x")})), agent.Claim{}); act != (agent.Wait{}) {
 		t.Errorf("and again: %+v", act)
+	}
+}
+
+// Numbers of cards count on, whatever becomes of the log: none is 0, and none that may
+// stand in the thread is used again.
+func TestCardsCountOn(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Ask, anyone))
+	asked := askedBy(t, a)
+	word := from("ada", "forget")
+	word.Ref = ref("forget")
+	forgets := append(slices.Clone(asked), entry(6, memory.Ended{Turn: 1}), entry(7, word))
+	forgot, _ := older(t, a, forgets, agent.Claim{})
+	next := stepWith(10, 1, 11, memory.Call{ID: "e", Tool: "deploy", Args: `{}`, Object: true})
+	for want, log := range map[int][]memory.Entry{
+		1:   nil,
+		2:   append(recorded(forgets, forgot), entry(9, memory.Posted{Key: "forgot/8"})), // everything before it is erased
+		101: append(askedBy(t, a), entry(6, memory.Result{Call: "d"}), entry(7, memory.Lost{})),
+		201: append(askedBy(t, a), entry(6, memory.Result{Call: "d"}), entry(7, memory.Lost{Own: true, Lines: 120})),
+		401: {entry(6, memory.Trimmed{Asks: 300}), entry(7, memory.Lost{Own: true})},
+	} {
+		log = append(log, entry(10, from("ada", "go")), entry(11, memory.Opened{Turn: 10, Name: "10", Requester: chat.User{ID: "ada"}}), entry(12, next))
+		_, act := older(t, a, log, agent.Claim{})
+		if open, ok := act.(agent.Open); !ok || open.Asked[0].Number != want {
+			t.Errorf("want card %d, got %+v", want, act)
+		}
 	}
 }

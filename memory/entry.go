@@ -429,13 +429,16 @@ type (
 
 	// Forgot erases every entry with a Seq below Before, for good. Messages after the
 	// word to forget stay. Horizon is the platform's time of that word: nothing sent up
-	// to then comes back. Callers called the bot before, and are still followed.
+	// to then comes back. Callers called the bot before, and are still followed. Cards
+	// count on from Asks, and a muted thread stays so.
 	Forgot struct {
 		By      chat.User       `json:"by"`
 		Before  uint64          `json:"before"`
 		Horizon time.Time       `json:"horizon,omitzero"`
 		Ref     chat.MessageRef `json:"ref,omitzero"` // the message that asked for it
 		Callers []chat.UserID   `json:"callers,omitempty"`
+		Asks    int             `json:"asks,omitempty"`
+		Muted   bool            `json:"muted,omitempty"`
 	}
 
 	// Lost says that the store came back older than what was done. It enters through
@@ -444,7 +447,8 @@ type (
 	// call proves it: it shows more than the log knows.
 	Lost struct {
 		Reason string `json:"reason"`
-		Own    bool   `json:"own,omitempty"` // lines of this thread are lost, so it went further than its log
+		Own    bool   `json:"own,omitempty"`   // lines of this thread are lost, so it went further than its log
+		Lines  uint64 `json:"lines,omitempty"` // how many, at most
 		Call   string `json:"call,omitempty"`
 		Shows  string `json:"shows,omitempty"` // the card's first line
 	}

@@ -92,7 +92,7 @@ func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 	if kept.Span.Horizon.After(s.Span.Horizon) {
 		s.Span.Horizon = kept.Span.Horizon
 	}
-	s.Approvals.Asks, s.Folk.Muted = kept.Approvals.Asks, kept.Folk.Muted
+	s.Approvals.Asks, s.Folk.Muted = max(kept.Approvals.Asks, b.Asks), kept.Folk.Muted || b.Muted
 	s.Inbox.Forgot = append(s.Inbox.Forgot, Forgotten{b, seq})
 	older := func(m *Message) bool { return m.Seq < b.Before || s.beyond(m.Sent) }
 	s.Inbox.Waiting = slices.DeleteFunc(append(kept.Inbox.Waiting, kept.Inbox.Early...), older) // their cards are gone

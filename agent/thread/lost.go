@@ -2,6 +2,7 @@ package thread
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"nod/memory"
@@ -10,8 +11,10 @@ import (
 // A store may come back older than what was done: a copy was restored. The log then stands
 // where it stood at the copy, and cards on the platform may show more.
 
-// takeLost notes that the store came back older.
+// takeLost notes that the store came back older. Cards may stand whose numbers are not in
+// the log, so the next card counts from the next hundred.
 func (s *Thread) takeLost(seq uint64, b memory.Lost) {
+	s.Approvals.Asks = (s.Approvals.Asks+int(min(b.Lines, math.MaxInt32)))/100*100 + 100
 	if c := s.Calls[b.Call]; c != nil && c.Open() {
 		c.Card.Shows = b.Shows
 	}

@@ -292,7 +292,10 @@ func (k *Keeper) lose(ctx context.Context, next Checkpoint, heads, lost map[stri
 		if thread = names.Thread(thread); memory.IsPseudonym(thread.Channel) {
 			continue // nobody knows which conversation that was
 		}
-		body := memory.Lost{Reason: fmt.Sprintf("the store came back older: line %d of this thread was signed, and it had %d then", lost[name].Seq, heads[name].Seq), Own: !k.begun}
+		body := memory.Lost{
+			Reason: fmt.Sprintf("the store came back older: line %d of this thread was signed, and it had %d then", lost[name].Seq, heads[name].Seq),
+			Own:    !k.begun, Lines: lost[name].Seq,
+		}
 		if _, err := k.Store.Put(ctx, thread, body, "lost/"+name+"/"+lost[name].Hash); err != nil {
 			return fmt.Errorf("note what was lost: %w", err)
 		}
