@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,48 +16,96 @@ import (
 	"nod/internal/redistest"
 )
 
-// A copy that was made while the service ran, as docs/operate.md says, and brought
-// back after the store was lost: the approval that waited goes on, and the call that
-// it was for runs once.
+// A copy that was made while the service ran, by the commands of docs/operate.md, in another
+// folder after all else was lost: the approval that waited goes on, the call runs once, and
+// the audit log is whole.
 func TestBackupSQLite(t *testing.T) {
 	t.Parallel()
 	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{})
-	n.goesOn(n.copySQLite())
+	c := copied{n, t.TempDir(), ""}
+	n.goesOn(func() { c.save("VACUUM") }, c.move)
 }
 
 func TestBackupRedis(t *testing.T) {
 	t.Parallel()
 	server := startCopied(t)
 	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{store: server.URL()})
-	n.goesOn(n.copyRedis(server))
+	c := copied{n, t.TempDir(), server.URL()}
+	n.goesOn(func() { c.save("--rdb") }, func() {
+		c.move()
+		n.restartRedis(server, c.dir)
+	})
+}
+
+// copied is a copy of a service in a folder, as docs/operate.md says.
+type copied struct {
+	n        *service
+	dir, url string
+}
+
+// save makes the copy: the files, and the store by the block that holds that word. Nobody
+// else may read it.
+func (c copied) save(word string) {
+	t := c.n.t
+	lock := filepath.Join(filepath.Dir(c.n.file), "nod.mcp.lock")
+	if err := os.WriteFile(lock, []byte(`{"servers": {}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.follow("nod.key.checkpoint /backup/")
+	c.follow(word)
+	if err := filepath.WalkDir(c.dir, func(path string, d fs.DirEntry, err error) error {
+		if info, _ := d.Info(); !d.IsDir() && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v", path, info.Mode())
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// follow runs the block of commands of docs/operate.md that holds some words.
+func (c copied) follow(words string) {
+	t := c.n.t
+	page, err := os.ReadFile("../../docs/operate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := filepath.Dir(c.n.file)
+	for i, block := range strings.Split(string(page), "```") {
+		if commands, ok := strings.CutPrefix(block, "sh\n"); i%2 == 0 || !ok || !strings.Contains(commands, words) {
+			continue
+		} else if out, err := exec.CommandContext(t.Context(), "sh", "-ec", strings.NewReplacer("/etc/nod", here, "/var/lib/nod", here, "/backup", c.dir, "URL", c.url).Replace(commands)).CombinedOutput(); err != nil { //nolint:gosec // the page is ours
+			t.Fatalf("%v: %s\n%s", err, out, commands)
+		}
+		return
+	}
+	t.Fatalf("docs/operate.md has no commands with %s", words)
+}
+
+// move leaves nothing of the service but the copy.
+func (c copied) move() {
+	if err := os.RemoveAll(filepath.Dir(c.n.file)); err != nil {
+		c.n.t.Fatal(err)
+	}
+	c.n.file = filepath.Join(c.dir, "nod.yaml")
+}
+
+// sqliteShell stands in for the shell of SQLite: sqlite3 FILE SQL.
+func sqliteShell() {
+	db, err := sql.Open("sqlite", "file:"+os.Args[1]+"?mode=ro")
+	if err == nil {
+		_, err = db.ExecContext(context.Background(), os.Args[2])
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // copySQLite makes a copy of the store, and brings it back.
 func (n *service) copySQLite() (save, restore func()) {
-	t := n.t
-	store := filepath.Join(filepath.Dir(n.file), "nod.db")
-	saved := filepath.Join(t.TempDir(), "saved.db")
-	return func() {
-			db, err := sql.Open("sqlite", "file:"+store+"?mode=ro")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = db.Close() }()
-			if _, err := db.ExecContext(t.Context(), "VACUUM INTO ?", saved); err != nil {
-				t.Fatal(err)
-			}
-		}, func() {
-			for _, suffix := range []string{"", "-wal", "-shm"} {
-				_ = os.Remove(store + suffix) // some are not there
-			}
-			data, err := os.ReadFile(saved)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(store, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+	c := copied{n, n.t.TempDir(), ""}
+	return func() { c.save("VACUUM") }, func() { c.follow("rm -f") }
 }
 
 // startCopied starts a Redis server that copyRedis can copy.
@@ -69,15 +119,16 @@ func startCopied(t *testing.T) *redistest.Server {
 
 // copyRedis does the same for a Redis server.
 func (n *service) copyRedis(server *redistest.Server) (save, restore func()) {
-	dir := n.t.TempDir()
-	return func() {
-			redisCLI(n.t, server, "--rdb", filepath.Join(dir, "dump.rdb"))
-		}, func() {
-			server.Kill(n.t)
-			restored := redistest.Start(n.t, "--dir", dir, "--appendonly", "no")
-			redisCLI(n.t, restored, "CONFIG", "SET", "appendonly", "yes")
-			n.file = n.rewrite("restored.yaml", server.URL(), restored.URL())
-		}
+	c := copied{n, n.t.TempDir(), server.URL()}
+	return func() { c.save("--rdb") }, func() { n.restartRedis(server, c.dir) }
+}
+
+// restartRedis has a server begin from the copy in a folder.
+func (n *service) restartRedis(server *redistest.Server, dir string) {
+	server.Kill(n.t)
+	restored := redistest.Start(n.t, "--dir", dir, "--appendonly", "no")
+	redisCLI(n.t, restored, "CONFIG", "SET", "appendonly", "yes")
+	n.file = n.rewrite("restored.yaml", server.URL(), restored.URL())
 }
 
 // goesOn plays a turn whose approval waits while the store is saved, lost and brought
@@ -91,13 +142,31 @@ func (n *service) goesOn(save, restore func()) {
 	save()
 	n.w.mention("ben", "hello after the copy") // is lost with the store, and found again where it was written
 	n.stop()
+	key := n.verified()
 	restore()
 	n.start()
+	eventually(n.t, "the approval waits", func() bool { return n.waits() == 1 })
 	n.w.react("ada", asked.place, "✅")
 	n.find(at, "The tool says")
 	if ran := n.ran(); len(ran) != 1 {
 		n.t.Errorf("ran %q", ran)
 	}
+	n.stop()
+	if now := n.verified(); now != key {
+		n.t.Errorf("the audit log has the key %s, and had %s", now, key)
+	}
+}
+
+// verified checks that the audit log is whole, and gives its key.
+func (n *service) verified() string {
+	check, out := n.command("audit")
+	check.Args = []string{"bot", "audit", "verify", "--config", n.file}
+	err := check.Run()
+	_, key, _ := strings.Cut(out.String(), ", key ")
+	if err != nil || key == "" {
+		n.t.Errorf("%v: %s", err, out)
+	}
+	return key
 }
 
 // waits says how many approvals wait, by the metrics.

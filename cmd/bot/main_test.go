@@ -68,5 +68,6 @@ func TestMain(m *testing.M) {
 		"bot":       main,
 		"mcpserver": mcpServer,
 		"bareloop":  bareLoop,
+		"sqlite3":   sqliteShell,
 	})
 }
