@@ -25,14 +25,12 @@ type (
 	// could give it, and records Asked, with a denial when nobody could.
 	Open struct{ Asked []memory.Asked }
 
-	// Judge asks about membership in Rules for the person who reacted, and
-	// records what [Agent.Vote] makes of it.
+	// Judge makes the look-ups of Ask, and has [Agent.Vote] judge all votes for which
+	// these are enough, one by one, as long as Judge is what is to be done.
 	Judge struct {
-		Seq      uint64 // of the reaction's entry
-		At       time.Time
+		Seq      uint64 // of the entry of the first of them
 		Reaction memory.Reaction
-		Rules    []string    // group:ID, role:ID
-		Others   []chat.User // who else approved so far, to be looked up again
+		Ask      approval.Ask // empty: the rules tell
 	}
 
 	// Change asks about membership in Rules for the person who wants the arguments

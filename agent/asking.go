@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"nod/agent/approval"
+	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
 	"nod/agent/view"
@@ -130,22 +131,22 @@ func (d *decision) edits() Action {
 
 // judge has the next reaction judged.
 func (d *decision) judge() Action {
-	pick, ok := approval.NextVote(d.thread)
+	pick, ask, ok := approval.NextVote(d.thread, nil)
 	if !ok {
 		return nil
 	}
-	return Judge{Seq: pick.Seq, At: pick.At, Reaction: pick.Reaction, Rules: approval.MembershipRules(d.thread, pick), Others: approval.OtherApprovers(d.thread, pick)}
+	return Judge{Seq: pick.Seq, Reaction: pick.Reaction, Ask: ask}
 }
 
-// Vote judges a reaction. In doubt it does not count.
-func (a *Agent) Vote(log *Log, j Judge, member approval.Member) memory.Vote {
-	return approval.Vote(log.Thread, thread.Reaction{Reaction: j.Reaction, Seq: j.Seq, At: j.At}, member)
-}
-
-// Lapsed withdraws the votes of people who may not decide any more, or whose membership
-// could not be looked up.
-func (a *Agent) Lapsed(log *Log, j Judge, others map[chat.UserID]approval.Member) []memory.Body {
-	return approval.LapsedVotes(log.Thread, thread.Reaction{Reaction: j.Reaction, Seq: j.Seq, At: j.At}, others)
+// Vote judges the next reaction by what is known; ok is false where that is not enough for
+// any, or where something else comes first. Lapsed are earlier votes that end with it.
+func (a *Agent) Vote(log *Log, known approval.Facts) (on chat.MessageRef, v memory.Vote, lapsed []memory.Vote, ok bool) {
+	r, ask, ok := approval.NextVote(log.Thread, known)
+	if !ok || len(ask.People)+len(ask.Among) > 0 {
+		return on, v, nil, false
+	}
+	v = approval.Vote(log.Thread, r, known)
+	return r.On, v, approval.Lapsed(log.Thread, v, r.At, known), true
 }
 
 // changing judges the next change that a person asked for.
@@ -233,6 +234,11 @@ func Judged(entries []memory.Entry, call string, by chat.UserID) string {
 
 // Uncounted tells a person why their vote does not count.
 func Uncounted(v memory.Vote) string { return "Your reaction does not count: " + v.Reason + "." }
+
+// Lapsed tells a person whose approval came that an earlier one ended with it.
+func Lapsed(v memory.Vote) string {
+	return phrase.Name(v.By) + "'s approval does not count any more: " + v.Reason + "."
+}
 
 // NotChanged tells a person why their change is refused.
 func NotChanged(why string) string { return "I did not change it: " + why + "." }

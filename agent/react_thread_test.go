@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/agent"
+	"nod/agent/approval"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
@@ -96,7 +97,12 @@ func (th *thread) perform(act agent.Action) {
 			th.add(a)
 		}
 	case agent.Judge:
-		th.add(th.agent.Vote(agent.NewLog(th.entries, agent.Claim{Since: 1}), act, func(string) (bool, error) { return false, nil }))
+		known := approval.Facts{}
+		for _, u := range act.Ask.People {
+			known[u.ID] = approval.Known{User: u, Asked: true}
+		}
+		_, v, _, _ := th.agent.Vote(agent.NewLog(th.entries, agent.Claim{Since: 1}), known)
+		th.add(v)
 	case agent.Mark:
 		th.add(memory.Seen{Message: act.Message})
 	case agent.Post:

@@ -29,6 +29,7 @@ type sim struct {
 	model   func(llm.Request) llm.Response
 	summary func(llm.Request) llm.Response // nil: the model
 	groups  map[string][]chat.UserID
+	barred  map[chat.UserID]string
 	check   func(call memory.Call)
 	would   func(call memory.Call) chat.Preview
 	cards   map[int]chat.Approval // as they were shown last, by number
@@ -163,16 +164,14 @@ func (s *sim) perform(act agent.Action) {
 			s.add(a)
 		}
 	case agent.Judge:
-		in := func(who chat.UserID) approval.Member {
-			return func(rule string) (bool, error) { return slices.Contains(s.groups[rule], who), nil }
+		_, v, lapsed, ok := s.agent.Vote(s.log(), s.lookUp(act.Ask))
+		if !ok { // things happened meanwhile
+			break
 		}
-		others := map[chat.UserID]approval.Member{}
-		for _, u := range act.Others {
-			others[u.ID] = in(u.ID)
+		for _, l := range lapsed {
+			s.add(l)
 		}
-		log := s.log()
-		v := s.agent.Vote(log, act, in(act.Reaction.By.ID))
-		s.add(append(s.agent.Lapsed(log, act, others), v)...)
+		s.add(v)
 	case agent.Identify:
 		for _, who := range act.Who {
 			in := slices.DeleteFunc(slices.Clone(act.Rules), func(rule string) bool { return !slices.Contains(s.groups[rule], who) })
@@ -212,6 +211,20 @@ func (s *sim) perform(act agent.Action) {
 	default:
 		panic(fmt.Sprintf("no action %T", act))
 	}
+}
+
+// lookUp says what a platform says of people.
+func (s *sim) lookUp(ask approval.Ask) approval.Facts {
+	known := approval.Facts{}
+	for _, u := range append(ask.People, ask.Among...) {
+		k := approval.Known{User: u, Asked: true, Groups: map[string]approval.Membership{}}
+		k.User.Barred = s.barred[u.ID]
+		for _, rule := range ask.Rules {
+			k.Groups[rule] = approval.Membership{In: slices.Contains(s.groups[rule], u.ID)}
+		}
+		known[u.ID] = k
+	}
+	return known
 }
 
 func (s *sim) effect(act agent.Effect) {

@@ -32,6 +32,9 @@ const (
 // the platform may give no time to look the person up first.
 func (v Verb) Opens() bool { return v == Edit || v == Rerun || v == Tell || v == Show }
 
+// Votes says whether a click decides about a call. The judge looks up who clicked.
+func (v Verb) Votes() bool { return v == Approve || v == Grant || v == Deny }
+
 // Click is a click of a person on a button. A wire fills in the fields that its button holds.
 type Click struct {
 	Verb    Verb
@@ -42,7 +45,7 @@ type Click struct {
 	Digest  string          // how the digest of the card begins
 	Emoji   string          // for which the button stands; "" for none
 	On      chat.MessageRef // the message with the button, or the answer that it is about
-	By      chat.User       // Barred where they may not decide
+	By      chat.User       // Barred where they are not heard, but of votes
 	Heard   bool            // the bot listens to them here
 	Copied  bool            // no form can be opened from this card: it stands in another place
 	Trigger string          // what lets a form be opened later; see Options.Open

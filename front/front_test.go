@@ -142,7 +142,7 @@ func TestVotesOfAGap(t *testing.T) {
 	}
 	var got []string
 	for _, r := range in.Reactions {
-		got = append(got, r.By.Name+" "+r.Emoji)
+		got = append(got, string(r.By.ID)+" "+r.Emoji)
 	}
 	if want := []string{"ben ❌", "ada ✅"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -35,12 +35,6 @@ func (f *Front) Recount(ctx context.Context, is func(chat.MessageRef) bool) erro
 
 // putFound puts a reaction that was found by a look that began then.
 func (f *Front) putFound(ctx context.Context, r chat.Reaction, began time.Time) error {
-	if !r.Removed || r.By.Name == "" {
-		var err error
-		if r.By, err = f.Who(ctx, r.On.Channel, r.By); err != nil {
-			return errors.New("look up who reacted: " + err.Error()) // the card is not gone, whatever this person is
-		}
-	}
 	id := fmt.Sprintf("%s:found:%s:%s:%s:%s:%t:%d", f.o.Platform, r.On.Channel, r.On.ID, r.By.ID, r.Emoji, r.Removed, began.UnixMicro())
 	if _, err := f.o.Inbox.Reaction(ctx, r, id); err != nil {
 		return fmt.Errorf("put a reaction: %w", err)
@@ -48,8 +42,8 @@ func (f *Front) putFound(ctx context.Context, r chat.Reaction, began time.Time) 
 	return nil
 }
 
-// Reacted takes in a reaction that the platform told of. By is who reacted, Barred where they
-// are not heard. One that comes late may have been taken off since, of which another process
+// Reacted takes in a reaction that the platform told of. The judge looks up who votes. One
+// that comes late may have been taken off since, of which another process
 // heard: it decides only if it still stands.
 func (f *Front) Reacted(ctx context.Context, r chat.Reaction, late bool, eventIDs ...string) error {
 	if late && !r.Removed && Decides(r.Emoji) {

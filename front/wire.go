@@ -40,7 +40,7 @@ type Wire interface {
 	// found says that the gap is over.
 	Since(ctx context.Context, marks []chat.Watermark, overlap time.Duration) (found bool, err error)
 
-	// Who completes what is known of a person, and says in Barred why they may not decide:
+	// Who looks a person up now, and says in Barred why they may not decide in a thread:
 	// channel is as in [chat.ThreadID], "" their direct conversation with the bot.
 	Who(ctx context.Context, channel string, u chat.User) (chat.User, error)
 	// People lists whom a rule of approvers means; known is false where the platform does
@@ -50,8 +50,8 @@ type Wire interface {
 	// who that is; "" in doubt, and where it is none.
 	Direct(thread chat.ThreadID) bool
 	Partner(ctx context.Context, thread chat.ThreadID) chat.UserID
-	// Member and Possible are those of the run's platform.
-	Member(ctx context.Context, thread chat.ThreadID, who chat.UserID, rule string) (bool, error)
+	// Members and Possible are those of the run's platform.
+	Members(ctx context.Context, thread chat.ThreadID, rule string, who []chat.UserID) ([]chat.UserID, error)
 	Possible(ctx context.Context, thread chat.ThreadID, rule string) bool
 	// Place opens channel:ID, or user:ID for the direct conversation with somebody. It
 	// gives [chat.ErrElsewhere] for a place of another platform.

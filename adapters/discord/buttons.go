@@ -123,7 +123,8 @@ func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []d
 	return out
 }
 
-// pressed takes in a click. There is no time to look the person up before a form opens.
+// pressed takes in a click. There is no time to look the person up before a form opens, and
+// the judge of votes does that itself.
 func (a *Adapter) pressed(ctx context.Context, in api.Interaction) error {
 	if want, ok := layout.ReadButton(in.Data.CustomID); ok && want.Kind == layout.StopButton {
 		if !in.In(want.Place) {
@@ -138,7 +139,7 @@ func (a *Adapter) pressed(ctx context.Context, in api.Interaction) error {
 		return err
 	}
 	c.By = userOf(*in.User, in.Member)
-	if !c.Verb.Opens() {
+	if !c.Verb.Opens() && !c.Verb.Votes() {
 		if c.By.Barred, err = a.barred(ctx, speakerOf(in)); err != nil {
 			return a.sorry(ctx, in, err)
 		}

@@ -43,7 +43,7 @@ func TestDirectCard(t *testing.T) {
 	o.fake.React(o.bob, ref.ID, "❌")
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	for _, r := range o.in.Reactions {
-		if r.On != ref || r.By.Display() != "bob" || r.By.Barred != "" || r.Button {
+		if r.On != ref || r.By.ID != chat.UserID(o.bob) || r.By.Barred != "" || r.Button {
 			t.Errorf("a vote is %+v", r)
 		}
 	}

@@ -425,11 +425,11 @@ func TestMembers(t *testing.T) {
 	th, dm := thread(o.general, id), direct(o.fake.DM(o.ada))
 	o.fake.SetRoles(o.guild, o.ada, role)
 	member := func(th chat.ThreadID, who, rule string) bool {
-		ok, err := o.a.Member(t.Context(), th, chat.UserID(who), rule)
+		are, err := o.a.Members(t.Context(), th, rule, []chat.UserID{chat.UserID(who)})
 		if err != nil {
 			t.Error(err)
 		}
-		return ok
+		return len(are) == 1
 	}
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	if !member(th, o.ada, "role:"+role) || member(th, o.bob, "role:"+role) || member(th, "999", "role:"+role) || !member(th, o.bob, "role:"+o.guild) {
@@ -444,8 +444,8 @@ func TestMembers(t *testing.T) {
 		t.Error("what is possible is wrong")
 	}
 	o.fake.Inject(fakediscord.Fault{Route: "GET /guilds/{guild}/members/{user}", Status: 500})
-	if ok, err := o.a.Member(ctx, th, chat.UserID(o.ada), "role:"+role); ok || err == nil {
-		t.Errorf("member %v, %v", ok, err)
+	if are, err := o.a.Members(ctx, th, "role:"+role, []chat.UserID{chat.UserID(o.ada)}); len(are) > 0 || err == nil {
+		t.Errorf("members %v, %v", are, err)
 	}
 }
 

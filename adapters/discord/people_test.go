@@ -324,11 +324,38 @@ func TestAllowOfFoundReactions(t *testing.T) {
 			o.run(allow)
 			o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
 			for _, r := range o.in.Reactions {
-				name := r.By.Display()
-				if want := r.By.ID == chat.UserID(o.ada) || slices.Contains(tt.heard, name); (r.By.Barred == "") != want {
-					t.Errorf("%s is barred by %q", name, r.By.Barred)
+				by, err := o.a.Who(t.Context(), th.Channel, r.By)
+				if want := by.ID == chat.UserID(o.ada) || slices.Contains(tt.heard, by.Name); err != nil || (by.Barred == "") != want {
+					t.Errorf("%s is barred by %q, %v", by.Name, by.Barred, err)
 				}
 			}
 		})
+	}
+}
+
+// Whoever left the server, or lost the role that is heard, decides nothing there any more,
+// also with a click on the copy of a card in a direct conversation: the home of the call
+// counts, looked up at the vote.
+func TestVoterIsLookedUpAtHome(t *testing.T) {
+	t.Parallel()
+	o := build(t, fakediscord.Options{})
+	role := o.fake.AddRole(o.guild, "ops", 0)
+	o.fake.SetRoles(o.guild, o.bob, role)
+	o.run(func(opt *Options) { opt.Allow = []string{"role:" + role, "user:" + o.ada} })
+	home := thread(o.general, "1").Channel
+	barred := func(user string) string {
+		by, err := o.a.Who(t.Context(), home, chat.User{ID: chat.UserID(user)})
+		if err != nil {
+			t.Error(err)
+		}
+		return by.Barred
+	}
+	if a, b := barred(o.ada), barred(o.bob); a != "" || b != "" {
+		t.Errorf("barred: %q, %q", a, b)
+	}
+	o.fake.Leave(o.guild, o.ada)
+	o.fake.SetRoles(o.guild, o.bob)
+	if a, b := barred(o.ada), barred(o.bob); a != "only members of this server may decide here" || b != "only those whom discord.allow names may decide here" {
+		t.Errorf("barred: %q, %q", a, b)
 	}
 }

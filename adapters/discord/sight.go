@@ -32,7 +32,8 @@ func (a *Adapter) Visit(ctx context.Context, thread chat.ThreadID, who chat.User
 		Who:  who,
 		Sees: func(t chat.ThreadID) bool { return s.of(ctx, api.PlaceOf(t)) },
 		Member: func(ctx context.Context, t chat.ThreadID, rule string) (bool, error) {
-			return a.Member(ctx, t, who.ID, rule)
+			in, err := a.Members(ctx, t, rule, []chat.UserID{who.ID})
+			return len(in) > 0, err
 		},
 		Link: func(t chat.ThreadID, ref chat.MessageRef) string { return a.Link(ctx, t, ref) },
 	}, nil

@@ -15,6 +15,7 @@ import (
 	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // turns gives reactions their event ids. Discord gives none, so an id is made
@@ -88,12 +89,12 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 	switch {
 	case r.Member != nil && r.Member.User != nil:
 		out.By = userOf(*r.Member.User, r.Member)
-	case !removed: // a bot's decides nothing, and a direct conversation names nobody
+	case !removed && !front.Decides(emoji): // a direct conversation names nobody
 		if out.By, err = a.user(ctx, r.UserID); err != nil {
 			return err
 		}
 	}
-	if !removed {
+	if !removed && !front.Decides(emoji) { // the judge of votes looks people up itself
 		if out.By.Barred, err = a.barred(ctx, speaker{user: r.UserID, member: r.Member, guild: r.GuildID, channel: r.ChannelID, parent: p.Channel}); err != nil {
 			return err
 		}
@@ -101,7 +102,8 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 	return a.Reacted(ctx, out, late, f.id)
 }
 
-// Who says why somebody may not decide in a place, where no event says who they are there.
+// Who looks somebody up now, and says why they may not decide in a place: whoever left a
+// server, or was removed from it, decides nothing there.
 func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, error) {
 	p := api.ReadPlace(at)
 	s := speaker{user: string(u.ID), channel: chat.FirstOf(p.Thread, p.Channel), parent: p.Channel}
@@ -110,11 +112,38 @@ func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, e
 		if err != nil {
 			return u, fmt.Errorf("look up the guild: %w", err)
 		}
-		s.guild = c.GuildID
+		m, is, err := a.member(ctx, c.GuildID, s.user)
+		if err != nil || !is {
+			u.Barred = "only members of this server may decide here"
+			return u, err
+		}
+		if m.User != nil {
+			u = userOf(*m.User, &m)
+		}
+		s.guild, s.member = c.GuildID, &m
+	} else if err := a.anew(ctx, &u); err != nil {
+		return u, err
 	}
 	var err error
 	u.Barred, err = a.barred(ctx, s)
 	return u, err
+}
+
+// anew forgets what was known of a person in a direct conversation.
+func (a *Adapter) anew(ctx context.Context, u *chat.User) (err error) {
+	if u.Name == "" {
+		if *u, err = a.user(ctx, string(u.ID)); err != nil {
+			return err
+		}
+	}
+	if len(a.o.Guilds) == 0 && !a.public() {
+		return nil
+	}
+	guilds, err := a.served(ctx)
+	for _, guild := range guilds {
+		a.people.members.Take(guild + " " + string(u.ID))
+	}
+	return err
 }
 
 // soon is how young a message may be that waits to be put beside a reaction on it.

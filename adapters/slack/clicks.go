@@ -129,14 +129,14 @@ func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, erro
 }
 
 // clicked has front handle a click. There is no time to look the person up before a form
-// opens.
+// opens, and the judge of votes does that itself.
 func (a *Adapter) clicked(ctx context.Context, in api.Interaction, act api.Action) error {
 	c, err := a.clickOf(in, act)
 	if err != nil {
 		return err
 	}
 	c.By.ID = chat.UserID(in.User.ID)
-	if !c.Verb.Opens() {
+	if !c.Verb.Opens() && !c.Verb.Votes() {
 		if c.By, c.Heard, err = a.speaker(ctx, in.User.ID, in.Channel.ID); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (a *Adapter) clicked(ctx context.Context, in api.Interaction, act api.Actio
 
 // speaker is who clicked or sent a form, looked up anew, and whether they are heard.
 func (a *Adapter) speaker(ctx context.Context, user, channel string) (by chat.User, heard bool, err error) {
-	a.names.older(user, voteStays)
+	a.names.had.Take(user)
 	if heard, by, err = a.hears(ctx, user, channel); err != nil {
 		return by, false, fmt.Errorf("look up who it is: %w", err)
 	}

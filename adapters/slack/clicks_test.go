@@ -33,8 +33,8 @@ func TestVoteButtons(t *testing.T) {
 	click("U0CLEO", layout.DenyID)
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	for i, want := range []chat.Reaction{
-		{On: at, By: chat.User{ID: "U0BOB", Name: "bob"}, Emoji: "✅", Button: true, Way: chat.ByButton},
-		{On: at, By: chat.User{ID: "U0CLEO", Name: "cleo"}, Emoji: "❌", Button: true, Way: chat.ByButton},
+		{On: at, By: chat.User{ID: "U0BOB"}, Emoji: "✅", Button: true, Way: chat.ByButton},
+		{On: at, By: chat.User{ID: "U0CLEO"}, Emoji: "❌", Button: true, Way: chat.ByButton},
 	} {
 		if got := o.in.Reactions; got[0] != want && got[1] != want {
 			t.Errorf("click %d is not among %+v", i, got)

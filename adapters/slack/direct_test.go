@@ -43,7 +43,7 @@ func TestDirectCard(t *testing.T) {
 	o.fake.React("U0BOB", dm, ref.ID, "x")
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	for _, r := range o.in.Reactions {
-		if r.On != ref || r.By.Name != "bob" || r.By.Barred != "" {
+		if r.On != ref || r.By.ID != "U0BOB" || r.By.Barred != "" {
 			t.Errorf("a vote is %+v", r)
 		}
 	}

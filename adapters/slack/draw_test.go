@@ -330,8 +330,8 @@ func TestMembers(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	in := func(th chat.ThreadID, who chat.UserID, rule string) string {
-		ok, err := o.a.Member(t.Context(), th, who, rule)
-		return fmt.Sprint(ok, err != nil, o.a.Possible(t.Context(), th, rule))
+		are, err := o.a.Members(t.Context(), th, rule, []chat.UserID{who})
+		return fmt.Sprint(len(are) == 1, err != nil, o.a.Possible(t.Context(), th, rule))
 	}
 	pub := thread(general, "1.000000")
 	tests := []struct {

@@ -200,12 +200,15 @@ func (a *Adapter) reacted(ctx context.Context, c api.Callback, ev api.Event) err
 	if !ok || ev.User == a.who().UserID || !a.Means(emoji) {
 		return nil
 	}
-	by, err := a.Who(ctx, on.Channel, chat.User{ID: chat.UserID(ev.User)})
-	switch {
-	case err != nil:
-		return fmt.Errorf("look up who reacted: %w", err)
-	case by.Barred != "" && !front.Decides(emoji):
-		return nil
+	by := chat.User{ID: chat.UserID(ev.User)}
+	if !front.Decides(emoji) { // the judge of votes looks people up itself
+		var err error
+		if by, err = a.Who(ctx, on.Channel, by); err != nil {
+			return fmt.Errorf("look up who reacted: %w", err)
+		}
+		if by.Barred != "" {
+			return nil
+		}
 	}
 	r := chat.Reaction{On: api.RefOf(a.who().TeamID, on.Channel, on.TS), By: by, Emoji: emoji, Removed: ev.Type == "reaction_removed"}
 	if first, ok := a.parts.Get(r.On); ok { // people react to the message of an answer that they read last

@@ -214,7 +214,7 @@ func TestReactions(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	o.fake.React("U0ADA", general, ts, "+1::skin-tone-2")
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
-	ref, ada := api.RefOf(fakeslack.Team, general, ts), chat.User{ID: "U0ADA", Name: "ada"}
+	ref, ada := api.RefOf(fakeslack.Team, general, ts), chat.User{ID: "U0ADA"}
 	want := []chat.Reaction{{On: ref, By: ada, Emoji: "👍"}, {On: ref, By: ada, Emoji: "👍", Removed: true}, {On: ref, By: ada, Emoji: "👍"}}
 	if diff := cmp.Diff(want, o.in.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
@@ -361,11 +361,10 @@ func TestFoundReactions(t *testing.T) {
 	})
 	o.run(nil)
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
-	user := func(id, name string) chat.User { return chat.User{ID: chat.UserID(id), Name: name} }
 	want := []chat.Reaction{
-		{On: ref, By: user("U0CLEO", "cleo"), Emoji: "❌", Found: true},
-		{On: ref, By: user("U0ADA", "ada"), Emoji: "👍", Found: true, Removed: true},
-		{On: ref, By: user("U0BOB", "bob"), Emoji: "✅", Found: true},
+		{On: ref, By: chat.User{ID: "U0CLEO"}, Emoji: "❌", Found: true},
+		{On: ref, By: chat.User{ID: "U0ADA"}, Emoji: "👍", Found: true, Removed: true},
+		{On: ref, By: chat.User{ID: "U0BOB"}, Emoji: "✅", Found: true},
 	}
 	if diff := cmp.Diff(want, o.in.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)

@@ -13,15 +13,15 @@ import (
 	"nod/chat/outbox"
 )
 
-// Member says whether a person is in a user group now. Any other rule names
-// nothing that Slack has.
-func (a *Adapter) Member(ctx context.Context, _ chat.ThreadID, who chat.UserID, rule string) (bool, error) {
+// Members says which people are in a user group now. Any other rule names nothing that
+// Slack has.
+func (a *Adapter) Members(ctx context.Context, _ chat.ThreadID, rule string, who []chat.UserID) ([]chat.UserID, error) {
 	id, ok := strings.CutPrefix(rule, "group:")
 	if !ok {
-		return false, nil
+		return nil, nil
 	}
 	users, err := a.members(ctx, id)
-	return err == nil && slices.Contains(users, string(who)), err
+	return slices.DeleteFunc(slices.Clone(who), func(u chat.UserID) bool { return !slices.Contains(users, string(u)) }), err
 }
 
 func (a *Adapter) members(ctx context.Context, group string) ([]string, error) {

@@ -56,13 +56,6 @@ func (n *names) zone(id string) string {
 	return v.zone
 }
 
-// older forgets what was asked longer ago.
-func (n *names) older(id string, than time.Duration) {
-	if v, ok := n.had.Get(id); ok && n.now().Sub(v.asked) > than {
-		n.had.Take(id)
-	}
-}
-
 // look gives what an id is called; ask is called when that is not known. Those
 // who look for the same id at the same time ask once.
 func (n *names) look(ctx context.Context, id string, ask func(context.Context) (named, error)) (named, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"nod/adapters/slack/api"
 	"nod/chat"
@@ -23,10 +22,6 @@ const (
 	trustAsk    = "ask"    // they may ask, and never approve
 	trustAllow  = "allow"  // they are like everybody else
 )
-
-// voteStays is how old what is known of an account may be when it votes: one
-// that was deactivated a moment ago decides nothing.
-const voteStays = time.Minute
 
 // account is what users.info tells of somebody, as far as it matters.
 type account struct {
@@ -119,7 +114,7 @@ func (a *Adapter) allowed(ctx context.Context, id, channel string) (bool, error)
 	})
 }
 
-// Who looks somebody up anew who votes, or is to.
+// Who looks somebody up now: an account that was deactivated a moment ago decides nothing.
 func (a *Adapter) Who(ctx context.Context, channel string, u chat.User) (chat.User, error) {
 	if err := a.signedIn(ctx); err != nil {
 		return u, err

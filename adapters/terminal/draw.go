@@ -136,13 +136,16 @@ func (a *Adapter) Working(_ chat.ThreadID, w chat.Work) {
 	_ = a.refresh() // a sign of work that can't be shown is no loss
 }
 
-// Member says no: a terminal has no groups and no roles.
-func (a *Adapter) Member(context.Context, chat.ThreadID, chat.UserID, string) (bool, error) {
-	return false, nil
+// Members says nobody: a terminal has no groups and no roles.
+func (a *Adapter) Members(context.Context, chat.ThreadID, string, []chat.UserID) ([]chat.UserID, error) {
+	return nil, nil
 }
 
 // Possible says no, for the same reason.
 func (a *Adapter) Possible(context.Context, chat.ThreadID, string) bool { return false }
+
+// Who is the person at the terminal, who may decide.
+func (a *Adapter) Who(_ context.Context, _ string, u chat.User) (chat.User, error) { return u, nil }
 
 // show draws a post under its reference; a.mu is held.
 func (a *Adapter) show(ref chat.MessageRef, p chat.Post) error {

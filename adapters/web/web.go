@@ -115,9 +115,9 @@ func (a *Adapter) Run(ctx context.Context) error {
 // Ready says whether the page is there, which it is from New on.
 func (a *Adapter) Ready() bool { return true }
 
-// Member says no: there are no groups and no roles here.
-func (a *Adapter) Member(context.Context, chat.ThreadID, chat.UserID, string) (bool, error) {
-	return false, nil
+// Members says nobody: there are no groups and no roles here.
+func (a *Adapter) Members(context.Context, chat.ThreadID, string, []chat.UserID) ([]chat.UserID, error) {
+	return nil, nil
 }
 
 // Possible says no of those, for the same reason. In a direct conversation there is nobody

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"nod/agent/policy"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
@@ -14,25 +13,6 @@ import (
 // Member answers whether a person is in a group or role. An error means that it could not
 // be found out.
 type Member func(rule string) (bool, error)
-
-// NextVote finds the next reaction that has to be judged. Among reactions that were found
-// together, denials come first, so that a denial wins.
-func NextVote(s *thread.Thread) (pick thread.Reaction, ok bool) {
-	meant := slices.DeleteFunc(slices.Clone(s.Inbox.Reacts), func(r thread.Reaction) bool { return !meansVote(s, r.Reaction, r.Seq) })
-	if len(meant) == 0 {
-		return pick, false
-	}
-	pick = meant[0]
-	if pick.Found {
-		for _, r := range meant {
-			if r.Found && verdictOf(s, r.Reaction) == memory.Deny {
-				pick = r
-				break
-			}
-		}
-	}
-	return pick, true
-}
 
 // meansVote says whether a reaction has to be judged at all.
 func meansVote(s *thread.Thread, r memory.Reaction, seq uint64) bool {
@@ -83,30 +63,41 @@ func verdictOf(s *thread.Thread, r memory.Reaction) memory.Verdict {
 	return memory.Approve
 }
 
-// MembershipRules lists the groups and roles that decide whether a reaction counts.
-func MembershipRules(s *thread.Thread, r thread.Reaction) []string {
-	c := s.Posts.Cards[r.On]
-	if c == nil || c.Decided != nil || r.Removed || r.By.Bot {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(c.ApproversAt(r.At)), func(rule string) bool { return !policy.IsGroup(rule) })
-}
-
-// Vote judges a reaction. In doubt it does not count.
-func Vote(s *thread.Thread, r thread.Reaction, member Member) memory.Vote {
+// voteOf is a reaction as a vote that is not judged.
+func voteOf(s *thread.Thread, r thread.Reaction) memory.Vote {
 	v := memory.Vote{Reaction: r.Seq, By: r.By, Emoji: r.Emoji, Verdict: verdictOf(s, r.Reaction), Button: r.Button, Grant: r.Grant}
-	c := s.Posts.Cards[r.On]
-	if c != nil {
+	if c := s.Posts.Cards[r.On]; c != nil {
 		v.Call = c.ID
 		if c.Asked != nil {
 			v.Rules = c.WiderAt(r.At)
+			if v.By.ID == c.Asked.Requester.ID {
+				v.By.Name = c.Asked.Requester.Name
+			}
 		}
 	}
-	if _, v.Reason = Retried(s, r.Reaction); v.Reason == "" {
-		v.Reason = whyIgnored(c, cast{v, r.Reaction.Reaction, r.At}, member)
-	}
-	v.Counts = v.Reason == ""
 	return v
+}
+
+// ignored says why a reaction does not count; "" when it does.
+func ignored(s *thread.Thread, r thread.Reaction, v memory.Vote, member Member) string {
+	if _, why := Retried(s, r.Reaction); why != "" {
+		return why
+	}
+	c := s.Posts.Cards[r.On]
+	if c != nil && v.Verdict == memory.Approve && takenBack(s, c, v) {
+		return "it was taken back"
+	}
+	return whyIgnored(c, cast{v, r.Reaction.Reaction, r.At}, member)
+}
+
+// takenBack says whether an approval was taken back before the quorum was reached, although
+// that is not judged yet.
+func takenBack(s *thread.Thread, c *thread.Call, v memory.Vote) bool {
+	earlier := slices.DeleteFunc(c.Standing(), func(o memory.Vote) bool { return o.Reaction > v.Reaction })
+	return c.Asked != nil && len(approvers(c, append(earlier, v))) < max(1, c.Asked.Rules.Quorum) &&
+		slices.ContainsFunc(s.Inbox.Reacts, func(o thread.Reaction) bool {
+			return o.Seq > v.Reaction && o.Removed && o.By.ID == v.By.ID && o.Emoji == v.Emoji && s.Posts.Cards[o.On] == c
+		})
 }
 
 // cast is a vote, the reaction that it is, and when it was given.
@@ -168,6 +159,8 @@ func notStanding(c *thread.Call, v memory.Vote) string {
 	return "there was no approval to take back"
 }
 
+const textDoubt = "it could not be checked whether you may decide; try again"
+
 // ineligible says why a person may not decide; "" when they may. An excluded requester may
 // still deny.
 func ineligible(c *thread.Call, v memory.Vote, at time.Time, member Member) string {
@@ -189,7 +182,7 @@ func ineligible(c *thread.Call, v memory.Vote, at time.Time, member Member) stri
 		}
 	}
 	if doubt {
-		return "it could not be checked whether you may decide; try again"
+		return textDoubt
 	}
 	return "only these may decide: " + strings.Join(c.ApproversAt(at), ", ")
 }
@@ -208,46 +201,6 @@ func matches(c *thread.Call, rule string, who chat.UserID, member Member) (bool,
 		return member(rule)
 	}
 	return false, nil
-}
-
-// A member of a group may have left it before the quorum is reached. So each new approval
-// has the standing ones looked up again.
-
-// OtherApprovers lists the other approvers of the call that a reaction is on, where a
-// membership decides.
-func OtherApprovers(s *thread.Thread, r thread.Reaction) []chat.User {
-	c := s.Posts.Cards[r.On]
-	if c == nil || verdictOf(s, r.Reaction) != memory.Approve || len(MembershipRules(s, r)) == 0 {
-		return nil
-	}
-	var out []chat.User
-	for _, v := range c.Standing() {
-		same := func(u chat.User) bool { return u.ID == v.By.ID }
-		if v.By.ID != r.By.ID && !slices.ContainsFunc(out, same) {
-			out = append(out, v.By)
-		}
-	}
-	return out
-}
-
-// LapsedVotes withdraws the votes of people who may not decide any more, or whose
-// membership could not be looked up.
-func LapsedVotes(s *thread.Thread, r thread.Reaction, others map[chat.UserID]Member) []memory.Body {
-	c := s.Posts.Cards[r.On]
-	if c == nil || c.Decided != nil || c.Result != nil {
-		return nil
-	}
-	var out []memory.Body
-	for _, v := range c.Standing() {
-		member, looked := others[v.By.ID]
-		if !looked {
-			continue
-		}
-		if why := ineligible(c, v, r.At, member); why != "" {
-			out = append(out, memory.Vote{Call: c.ID, By: v.By, Emoji: v.Emoji, Verdict: memory.Withdraw, Counts: true, Reason: why})
-		}
-	}
-	return out
 }
 
 // Retried is the turn that a reaction wants another try of, and why there is none; nil for

@@ -50,7 +50,8 @@ func (d *driver) visit(ctx context.Context, who chat.User) chat.Visit {
 	return chat.Visit{
 		Who: who, Sees: func(t chat.ThreadID) bool { return t == d.thread },
 		Member: func(ctx context.Context, t chat.ThreadID, rule string) (bool, error) {
-			return d.platform.Member(ctx, t, who.ID, rule)
+			in, err := d.platform.Members(ctx, t, rule, []chat.UserID{who.ID})
+			return len(in) > 0, err
 		},
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"nod/agent"
-	"nod/agent/approval"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
@@ -233,104 +232,6 @@ func (d *driver) reachable(ctx context.Context, rules memory.Rules) (ok bool) {
 	return ok || err != nil // in doubt it is asked, and expires
 }
 
-// membership is a platform's answer about a person and a rule.
-type membership struct {
-	in  bool
-	err error
-}
-
-// judge looks up the memberships behind a reaction, and has it judged.
-func (d *driver) judge(key string, act agent.Judge) {
-	d.begin(key, asks, func(ctx context.Context) outcome {
-		known := d.look(ctx, act.Reaction.By.ID, act.Rules)
-		others := map[chat.UserID]approval.Member{}
-		for _, u := range act.Others {
-			others[u.ID] = d.look(ctx, u.ID, act.Rules).member
-		}
-		return outcome{settle: func() error { return d.vote(act, known, others) }}
-	})
-}
-
-// identify looks up who people are, and notes it. What can't be found out is no
-// membership.
-func (d *driver) identify(key string, act agent.Identify) {
-	d.begin(key, asks, func(ctx context.Context) outcome {
-		var out []memory.Body
-		for _, who := range act.Who {
-			known := d.look(ctx, who, act.Rules)
-			b := memory.Belongs{Turn: act.Turn, Call: act.Call, Who: who, Rules: act.Rules}
-			for _, rule := range act.Rules {
-				if in, err := known.member(rule); in && err == nil {
-					b.In = append(b.In, rule)
-				}
-			}
-			out = append(out, b)
-		}
-		return outcome{settle: func() error { return d.commit(out...) }}
-	})
-}
-
-// change looks up the memberships behind a change of a call, and accepts it or not.
-func (d *driver) change(key string, act agent.Change) {
-	d.begin(key, asks, func(ctx context.Context) outcome {
-		known := d.look(ctx, act.By.ID, act.Rules)
-		return outcome{settle: func() error {
-			b, ok := d.Agent.Changed(d.log, act, known.member)
-			if !ok {
-				return nil
-			}
-			if err := d.commit(b); err != nil {
-				return err
-			}
-			if b.Refused != "" && !act.On.IsZero() {
-				d.tell(act.By, act.On, agent.NotChanged(b.Refused))
-			}
-			return nil
-		}}
-	})
-}
-
-// memberships are what a platform said of a person, by rule.
-type memberships map[string]membership
-
-// look asks the platform who somebody is.
-func (d *driver) look(ctx context.Context, who chat.UserID, rules []string) memberships {
-	known := memberships{}
-	for _, rule := range rules {
-		m := membership{}
-		m.err = d.safely(d.thread, "look a membership up", func() (err error) {
-			m.in, err = d.platform.Member(ctx, d.thread, who, rule)
-			return err
-		})
-		if m.err != nil {
-			d.Log.Warn("look a membership up", "thread", d.thread.String(), "rule", rule, "error", m.err)
-		}
-		known[rule] = m
-	}
-	return known
-}
-
-func (known memberships) member(rule string) (bool, error) {
-	m, looked := known[rule]
-	if !looked {
-		return false, errNotLooked
-	}
-	return m.in && m.err == nil, m.err
-}
-
-func (d *driver) vote(act agent.Judge, known memberships, others map[chat.UserID]approval.Member) error {
-	v := d.Agent.Vote(d.log, act, known.member)
-	if err := d.commit(append(d.Agent.Lapsed(d.log, act, others), v)...); err != nil {
-		return err
-	}
-	if r := act.Reaction; !v.Counts && !r.By.Bot && !r.Removed && (v.Grant == nil || r.Button) { // a word is answered
-		d.tell(r.By, r.On, agent.Uncounted(v))
-	}
-	return nil
-}
-
-var errNotLooked = errors.New("it was not looked up")
-
 // textWhy asks somebody for the mistake in words, if the platform has no form for it.
 const textWhy = "I noted that this answer was not good. What was wrong with it? If you tell me here, I try again with that in mind."
 
@@ -355,6 +256,9 @@ func (d *driver) wonder(act agent.AskWhy) {
 	}
 	at := d.whereabouts(act.On) // the log is the driver's alone
 	d.beside.Go(func() {
+		if u, err := d.account(background, act.To); err != nil || u.Barred != "" {
+			return
+		}
 		err := d.safely(d.thread, "ask what was wrong", func() error {
 			return d.platform.AskWhy(background, d.thread, act.To, act.On)
 		})

@@ -44,6 +44,8 @@ type world struct {
 	thread chat.ThreadID
 	cancel context.CancelFunc
 	done   chan struct{}
+
+	reactions int // that were put
 }
 
 func newWorld(t *testing.T, store memory.Full, f tools, list ...policy.Tool) *world {

@@ -41,9 +41,12 @@ type Drawer interface {
 
 // Members knows the memberships of people on a platform.
 type Members interface {
-	// Member says whether the person is in a group or role now. rule is
-	// "group:ID" or "role:ID". An error means no.
-	Member(ctx context.Context, thread chat.ThreadID, who chat.UserID, rule string) (bool, error)
+	// Members says which people are in a group or role now. rule is "group:ID" or
+	// "role:ID". An error means none.
+	Members(ctx context.Context, thread chat.ThreadID, rule string, who []chat.UserID) ([]chat.UserID, error)
+	// Who looks the account of somebody up who decides in a thread: its name, and in
+	// Barred why it may not. channel is as in chat.ThreadID. An error means that it may not.
+	Who(ctx context.Context, channel string, u chat.User) (chat.User, error)
 	// Possible says whether anybody in the thread could be in it at all; of
 	// "anyone", whether there may be more than one person. In doubt it says
 	// yes: then nobody approves, and the call expires.

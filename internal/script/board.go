@@ -45,6 +45,7 @@ type Board struct {
 	stood  map[chat.MessageRef]time.Time
 	folds  time.Duration // the last edit of steps takes
 	shut   map[chat.UserID]bool
+	barred map[chat.UserID]string
 }
 
 // Unheard makes the next n posts stand, and say that they failed.
@@ -461,18 +462,31 @@ func (b *Board) Working(_ chat.ThreadID, w chat.Work) {
 	}
 }
 
-// Member implements run.Members.
-func (b *Board) Member(_ context.Context, _ chat.ThreadID, who chat.UserID, rule string) (bool, error) {
+// Members implements run.Members.
+func (b *Board) Members(_ context.Context, _ chat.ThreadID, rule string, who []chat.UserID) ([]chat.UserID, error) {
 	members, ok := b.Groups[rule]
 	if !ok {
-		return false, fmt.Errorf("no group %s", rule)
+		return nil, fmt.Errorf("no group %s", rule)
 	}
-	for _, m := range members {
-		if m == who {
-			return true, nil
-		}
+	return slices.DeleteFunc(slices.Clone(who), func(u chat.UserID) bool { return !slices.Contains(members, u) }), nil
+}
+
+// Who implements run.Members.
+func (b *Board) Who(_ context.Context, _ string, u chat.User) (chat.User, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u.Barred = b.barred[u.ID]
+	return u, nil
+}
+
+// Bar has somebody be one who may not decide; "" has them be one who may.
+func (b *Board) Bar(who chat.UserID, why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.barred == nil {
+		b.barred = map[chat.UserID]string{}
 	}
-	return false, nil
+	b.barred[who] = why
 }
 
 // Possible implements run.Members.

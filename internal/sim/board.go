@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -180,13 +181,29 @@ func (d *desk) Whisper(ctx context.Context, _ chat.ThreadID, _ chat.User, _ chat
 // Working implements run.Drawer.
 func (d *desk) Working(chat.ThreadID, chat.Work) {}
 
-// Member implements run.Members.
-func (d *desk) Member(ctx context.Context, thread chat.ThreadID, who chat.UserID, rule string) (is bool, err error) {
-	err = d.reach(ctx, func() error { is = inGroup(who, rule); return nil })
-	if err != nil {
-		d.n.w.check.ledger(thread).doubted[who] = true
+// Members implements run.Members.
+func (d *desk) Members(ctx context.Context, _ chat.ThreadID, rule string, who []chat.UserID) (in []chat.UserID, err error) {
+	err = d.reach(ctx, func() error {
+		in = slices.DeleteFunc(slices.Clone(who), func(u chat.UserID) bool { return !inGroup(u, rule) })
+		return nil
+	})
+	return in, d.doubts(who, err)
+}
+
+// Who implements run.Members.
+func (d *desk) Who(ctx context.Context, _ string, u chat.User) (chat.User, error) {
+	err := d.reach(ctx, func() error { return nil })
+	return u, d.doubts([]chat.UserID{u.ID}, err)
+}
+
+// doubts notes people who could not be looked up.
+func (d *desk) doubts(who []chat.UserID, err error) error {
+	for _, u := range who {
+		if err != nil {
+			d.n.w.check.doubted[u] = true
+		}
 	}
-	return is && err == nil, err
+	return err
 }
 
 // Possible implements run.Members.

@@ -65,8 +65,9 @@ type checker struct {
 	byCall  map[string]*execution
 	args    map[string]string // of every call that ever was in a log, by thread and call
 	votes   map[chat.MessageRef][]vote
-	hidden  map[string]bool // calls whose cards the platform refused, by thread and call
-	lost    bool            // the store lost writes
+	doubted map[chat.UserID]bool // who could not be looked up
+	hidden  map[string]bool      // calls whose cards the platform refused, by thread and call
+	lost    bool                 // the store lost writes
 	lostAt  time.Duration
 	jumpsAt []time.Duration
 }
@@ -103,7 +104,7 @@ func newChecker(w *world) *checker {
 	return &checker{
 		w: w, nodes: map[string]*node{}, quiet: map[string]quiet{}, threads: map[chat.ThreadID]*ledger{}, byCall: map[string]*execution{},
 		args: map[string]string{}, votes: map[chat.MessageRef][]vote{},
-		hidden: map[string]bool{},
+		hidden: map[string]bool{}, doubted: map[chat.UserID]bool{},
 	}
 }
 
@@ -118,7 +119,7 @@ func (c *checker) fail(r rule, format string, args ...any) {
 func (c *checker) ledger(id chat.ThreadID) *ledger {
 	l := c.threads[id]
 	if l == nil {
-		l = &ledger{c: c, id: id, doubted: map[chat.UserID]bool{}}
+		l = &ledger{c: c, id: id}
 		l.clear()
 		c.threads[id] = l
 		c.order = append(c.order, l)

@@ -18,7 +18,6 @@ type ledger struct {
 	questions []*question
 	poisoned  bool // it holds an entry that can't be read
 	corrected int  // posts that say so
-	doubted   map[chat.UserID]bool
 	amnesia   bool // the model is not shown all that the turn has done: it may ask for it again
 
 	// Indexes over hist.
@@ -283,7 +282,7 @@ func (l *ledger) acts(e memory.Entry, fail complain) {
 		}
 	case memory.Vote:
 		if strings.HasPrefix(b.Reason, "it could not be checked") {
-			if !l.doubted[b.By.ID] {
+			if !l.c.doubted[b.By.ID] {
 				fail(ruleVotes, "%s may decide or not, and the platform never failed to say", b.By.ID)
 			}
 			l.unsure[b.Reaction] = true

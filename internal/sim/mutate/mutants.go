@@ -13,6 +13,7 @@ const (
 	approval     = "agent/approval/approval.go"
 	changes      = "agent/approval/changes.go"
 	again        = "agent/approval/again.go"
+	lookups      = "agent/approval/lookups.go"
 	settle       = "agent/approval/settle.go"
 	votes        = "agent/approval/votes.go"
 	want         = "agent/approval/want.go"
@@ -67,7 +68,7 @@ var conditions = []mutant{
 	{"tally: different people", approval, "if !known && !excludes(c, v.By.ID) {", "if (!known || true) && !excludes(c, v.By.ID) {", ""},
 	{"tally: whoever wrote into the turn since", approval, "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
 	{"tally: approvals that were taken back", calls, "out = slices.DeleteFunc(out, same)", "_ = same", ""},
-	{"tally: votes that do not count", votes, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
+	{"tally: votes that do not count", lookups, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
 	{"tally: who may decide", votes, "why := ineligible(c, v.Vote, v.at, member);", "why := \"\";", ""},
 	{"tally: membership in a group", votes, "return member(rule)", "return true, nil", ""},
 	{"deadline: votes after it", votes, "case !v.at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
