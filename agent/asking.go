@@ -89,11 +89,10 @@ func (d *decision) checkPreview(c *thread.Call) Action {
 }
 
 // previewChange runs the preview of a call with other arguments, before the change is
-// judged.
+// judged. Who asks for it is looked up first.
 func (d *decision) previewChange(p thread.Proposal) Action {
 	tool, _ := d.agent.Tools.Find(p.Call.Tool)
-	anybody := func(string) (bool, error) { return true, nil }
-	if !tool.Preview || d.approval().Refuses(p, anybody) != "" {
+	if !tool.Preview {
 		return nil
 	}
 	var compact bytes.Buffer
@@ -102,6 +101,13 @@ func (d *decision) previewChange(p thread.Proposal) Action {
 	}
 	next := p.Call.With(compact.String())
 	if next.Preview.Bound != nil {
+		return nil
+	}
+	may, groups := d.approval().PreviewsChange(p)
+	if len(groups) > 0 {
+		return Identify{Call: p.Call.ID, Turn: p.Call.Turn.ID, Who: []chat.UserID{p.By.ID}, Rules: groups}
+	}
+	if !may {
 		return nil
 	}
 	if why := d.taint().BarsPreview(tool, next); why != "" {

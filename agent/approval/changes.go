@@ -26,7 +26,14 @@ func (k Case) Changed(p thread.Proposal, member Member) (b memory.Changed) {
 		return b
 	}
 	next := p.Call.With(compact.String())
-	if tool, _ := k.Tools.Find(next.Tool); next.Preview.Bound != nil && next.Preview.Bound.Err != "" && tool.PreviewRequired {
+	tool, _ := k.Tools.Find(next.Tool)
+	if tool.Preview && next.Preview.Bound == nil {
+		if b.Refused = textDoubt; p.Call.Preview.Edits[p.By.ID] >= mostEdited {
+			b.Refused = textUnsteady
+		}
+		return b
+	}
+	if next.Preview.Bound != nil && next.Preview.Bound.Err != "" && tool.PreviewRequired {
 		b.Refused = textNoPreview(next.Preview.Bound)
 		return b
 	}

@@ -73,7 +73,7 @@ func (k Case) givers(tool policy.Tool, c *thread.Call) (who []chat.UserID, group
 	if c.Use.Grant != nil {
 		return nil, nil
 	}
-	groups = slices.DeleteFunc(slices.Clone(tool.Rules.AllApprovers()), func(rule string) bool { return !policy.IsGroup(rule) })
+	groups = groupsOf(tool.Rules.AllApprovers())
 	if len(groups) == 0 {
 		return nil, nil
 	}

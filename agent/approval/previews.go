@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,34 @@ import (
 
 // mostAnew is how often a call is asked again since its preview changed.
 const mostAnew = 2
+
+// mostEdited is how many previews a person may have run by changing a call.
+const mostEdited = 3
+
+const textUnsteady = "the preview keeps changing"
+
+// PreviewsChange says whether the preview of a changed call may run. It reads production
+// with arguments that a person chose: so the person has to be one who may change the call.
+// ask lists the groups that were not looked up lately.
+func (k Case) PreviewsChange(p thread.Proposal) (may bool, ask []string) {
+	c := p.Call
+	is := c.Use.Givers[p.By.ID]
+	member := func(rule string) (bool, error) { return slices.Contains(is.In, rule), nil }
+	anybody := func(string) (bool, error) { return true, nil }
+	if c.Preview.Edits[p.By.ID] >= mostEdited || k.Refuses(p, anybody) != "" {
+		return false, nil
+	}
+	fresh := is.Who != "" && k.Thread.Now.Sub(c.Use.Identified) < staleAfter
+	if k.Refuses(p, member) != "" && !fresh {
+		return false, groupsOf(c.ApproversAt(k.Thread.Now))
+	}
+	return k.Refuses(p, member) == "", nil
+}
+
+// groupsOf picks the rules that name groups and roles.
+func groupsOf(rules []string) []string {
+	return slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return !policy.IsGroup(rule) })
+}
 
 // LacksPreview says whether the call waits for its preview before it is asked for.
 func (k Case) LacksPreview(c *thread.Call) bool {
@@ -57,7 +86,7 @@ func (k Case) unsteady(c *thread.Call) (memory.Result, bool) {
 	case c.Preview.Check.Err != "" && tool.PreviewRequired:
 		r.Text = "denied: " + textNoPreview(c.Preview.Check) + ". The call did not run."
 	case c.Preview.Anew >= mostAnew:
-		r.Text = "denied: the preview keeps changing"
+		r.Text = "denied: " + textUnsteady
 	}
 	return r, r.Text != ""
 }

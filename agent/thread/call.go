@@ -107,6 +107,7 @@ type Use struct {
 // Previews says what a call would do.
 type Previews struct {
 	ByArgs   map[string]*Preview // by the digest of the arguments that they are of
+	Edits    map[chat.UserID]int // how many were run for the changes that people asked for
 	Bound    *Preview            // that the approval is bound to
 	Check    *Preview            // that was made right before the effect
 	Anew     int                 // how often the call was asked for again since its preview changed

@@ -37,7 +37,10 @@ func (s *Thread) takePreviewed(e memory.Entry, b memory.Previewed) {
 		return
 	}
 	if c.Preview.ByArgs == nil {
-		c.Preview.ByArgs = map[string]*Preview{}
+		c.Preview.ByArgs, c.Preview.Edits = map[string]*Preview{}, map[chat.UserID]int{}
+	}
+	if all := s.Approvals.Proposals; !mine && len(all) > 0 && all[0].Call == c { // they are taken in turn
+		c.Preview.Edits[all[0].By.ID]++
 	}
 	c.Preview.ByArgs[b.Of] = p
 	if mine && c.Asked == nil {
