@@ -67,6 +67,9 @@ type Tool struct {
 	// Sends are the parameters whose values go to a place outside, where a value can
 	// carry something away.
 	Sends []string
+	// Undeclared says that nobody wrote down which parameters these are: a parameter with
+	// the name or the value of an address is one, too.
+	Undeclared bool
 	// Unaccepted says that a stranger described it, and that nobody accepted that.
 	Unaccepted bool
 	// Lists says that the result is a list of a search: lines that begin with a number,

@@ -32,8 +32,11 @@ type Tool struct {
 	Outside  bool     // what it gives back was written by strangers
 	Address  string   // the parameter that names the page that is fetched; see package taint
 	Sends    []string // the parameters whose values go to a place outside; see package taint
-	For      []string // who may ask for it; none: everyone
-	Lists    bool     // it gives back what a search found, a line with its address each
+	// Undeclared says that nobody wrote down which of its parameters these are: the names
+	// and values of a call tell more of them.
+	Undeclared bool
+	For        []string // who may ask for it; none: everyone
+	Lists      bool     // it gives back what a search found, a line with its address each
 	// Definition says what the tool does, beside the text for the model. Approvals are
 	// bound to it.
 	Definition string
@@ -55,6 +58,9 @@ func (t Tool) Within() time.Duration {
 	}
 	return time.Minute
 }
+
+// MaySend says whether values of a call may go to a place outside.
+func (t Tool) MaySend() bool { return t.Undeclared || t.Address != "" || len(t.Sends) > 0 }
 
 // Harmless says whether a call just runs and changes nothing.
 func (t Tool) Harmless() bool { return t.ReadOnly && t.Risk == Auto }

@@ -37,7 +37,7 @@ type Watch struct {
 // Risk says what has to happen before the call runs, and why, where the taint asks for
 // more than the configuration.
 func (w Watch) Risk(tool policy.Tool, c *thread.Call) (policy.Risk, string) {
-	if tool.Risk != policy.Auto || !w.On || tool.ReadOnly && tool.Address == "" && len(tool.Sends) == 0 {
+	if tool.Risk != policy.Auto || !w.On || tool.ReadOnly && !tool.MaySend() {
 		return tool.Risk, ""
 	}
 	taint := w.OfCall(c)
@@ -173,7 +173,7 @@ func (w Watch) TakeOver(cut *memory.Trimmed, before uint64) {
 // BarsPreview says why no preview of a call may run: it would carry text to the outside
 // that no person wrote, before anybody was asked.
 func (w Watch) BarsPreview(tool policy.Tool, c *thread.Call) string {
-	if !w.On || len(tool.Sends) == 0 {
+	if !w.On || !tool.MaySend() {
 		return ""
 	}
 	taint := w.OfCall(c)

@@ -272,7 +272,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, policy.Tool{
 			Tool: t.Tool, Schema: k.box.Schema(t.Name), Risk: policy.Risk(r.Risk),
-			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
+			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Undeclared: t.Undeclared, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
 			Preview: t.Preview != nil, PreviewRequired: t.PreviewRequired,
 			Rules: r.Approvals.Rules(), For: r.For,
 		})

@@ -88,7 +88,7 @@ func (w *World) config() string {
 		if t.ReadOnly {
 			reads = append(reads, t.Name)
 		}
-		if len(t.Sends) > 0 {
+		if len(t.Sends) > 0 && !t.Undeclared {
 			sends[t.Name] = t.Sends
 		}
 	}

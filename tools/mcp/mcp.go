@@ -54,7 +54,7 @@ type Server struct {
 	Command  []string                  `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
 	Headers  map[string]setting.Secret `yaml:"headers" doc:"Sent with every request to url"`
 	ReadOnly []string                  `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
-	Sends    map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself"`
+	Sends    map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself, and by names and values that are those of an address"`
 	Risk     Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
 	Tools    []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
 	Timeout  time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
@@ -255,12 +255,14 @@ func (ss *Servers) Tools() []tools.Tool {
 	}
 	var out []tools.Tool
 	for _, o := range ss.offered() {
+		sends, undeclared := o.s.sends(o.d)
 		out = append(out, tools.Tool{
 			Tool:     llm.Tool{Name: o.as, Description: o.d.Description, Parameters: o.parameters},
 			ReadOnly: o.readOnly,
 			Outside:  true,
-			Sends:    o.s.sends(o.d),
+			Sends:    sends,
 
+			Undeclared: undeclared,
 			Unaccepted: !o.s.accepted,
 			Definition: o.definition(),
 

@@ -10,11 +10,11 @@ import (
 )
 
 // sends lists the parameters whose values leave the server for somebody else's place:
-// by the configuration, or else by the tool itself. A tool that says that it acts on an
-// open world may send all its values, except small ones: numbers, yes or no, a choice
-// of a list. So may a tool with parameters outside of its schema.
-func (c Server) sends(d Definition) []string {
-	var out []string
+// by the configuration, or else by the tool itself; then they are undeclared, and the
+// names and values of a call may add some. A tool that says that it acts on an open world
+// may send all its values, except small ones: numbers, yes or no, a choice of a list. So
+// may a tool with parameters outside of its schema.
+func (c Server) sends(d Definition) (out []string, undeclared bool) {
 	said := false
 	for pattern, names := range c.Sends {
 		if matches(pattern, d.Name) {
@@ -23,16 +23,16 @@ func (c Server) sends(d Definition) []string {
 	}
 	if said {
 		slices.Sort(out)
-		return slices.Compact(out)
+		return slices.Compact(out), false
 	}
 	var root map[string]any
 	if json.Unmarshal(d.Parameters, &root) != nil {
-		return nil
+		return nil, true
 	}
 	open := d.Hints != nil && d.Hints.OpenWorld != nil && *d.Hints.OpenWorld
 	f := flattening{root: root, properties: map[string]any{}}
 	if _, err := f.add(root, 0); err != nil {
-		return nil // such a tool is not offered
+		return nil, true // such a tool is not offered
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.properties)) {
 		if a := (addresses{root: root}); a.in(f.properties[name], 0) || open && wide(f.properties[name]) {
@@ -42,7 +42,7 @@ func (c Server) sends(d Definition) []string {
 	if open && !closed(root) {
 		out = append(out, llm.Unnamed)
 	}
-	return out
+	return out, true
 }
 
 // closed says whether a schema takes no parameters but those that it names.

@@ -34,9 +34,9 @@ func TestSends(t *testing.T) {
 		{"the file speaks of others", page, nil, map[string][]string{"y*": {}}, []string{"url"}},
 	}
 	for _, tt := range tests {
-		got := Server{Sends: tt.cfg}.sends(Definition{Name: "x", Parameters: []byte(tt.schema), Hints: tt.hints})
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		got, undeclared := Server{Sends: tt.cfg}.sends(Definition{Name: "x", Parameters: []byte(tt.schema), Hints: tt.hints})
+		if !slices.Equal(got, tt.want) || undeclared != (tt.cfg["x"] == nil) {
+			t.Errorf("%s: %q, want %q; undeclared: %v", tt.name, got, tt.want, undeclared)
 		}
 	}
 }
