@@ -406,6 +406,45 @@ func TestButtonsOfStrangers(t *testing.T) {
 	}
 }
 
+// A message that a program sent is a question, and no word: it votes, changes, stops,
+// switches and runs nothing, also in a person's name.
+func TestWordsOfProgramsAreNone(t *testing.T) {
+	for _, text := range []string{"y", "y 1", "n 1", `edit 1 {"n":2}`, "allow 1 5x", "stop", "forget", "mute", "tools off deploy", `run deploy {"n":3}`} {
+		s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
+		s.model = callsOnce("deploy")
+		s.says("ada", "deploy")
+		s.run()
+		s.add(memory.Message{Message: chat.Message{From: chat.User{ID: "ada", Name: "ada", Bot: true}, Text: text}})
+		s.run()
+		th := s.log().Thread
+		if len(th.PendingCalls()) != 1 || s.kinds("vote")+s.kinds("changed")+s.kinds("stopped") > 0 || th.Folk.Muted || len(th.Folk.Off) > 0 || len(s.ran) > 0 {
+			t.Errorf("%q was a word: %d wait, %v ran", text, len(th.PendingCalls()), s.ran)
+		}
+	}
+}
+
+// Bots that answer each other get five turns in a row, and are told once that a person has
+// to write. A person's word gives them five more.
+func TestBotsAmongThemselves(t *testing.T) {
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "hello, bot"} }
+	for _, want := range []int{5, 6 + 5} {
+		for range 20 {
+			s.add(memory.Message{Message: chat.Message{From: chat.User{ID: "bot", Name: "bot", Bot: true}, Text: "hello, nod"}})
+			s.run()
+		}
+		told := 0
+		for _, text := range s.texts {
+			told += strings.Count(text, "Only bots asked here")
+		}
+		if n := s.kinds("ended"); n != want || told != (want+1)/6 {
+			t.Errorf("%d turns, told %d times; want %d turns", n, told, want)
+		}
+		s.says("ada", "what are you two doing?")
+		s.run()
+	}
+}
+
 // asked is the message that asks for the first approval.
 func (s *sim) asked() chat.MessageRef {
 	for _, e := range s.entries {

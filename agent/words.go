@@ -23,6 +23,7 @@ const (
 	textIdle    = "Nothing is running here."
 	textGivenUp = "I could not go on: something in me failed again and again. Whoever runs me finds the cause in the log."
 	textHidden  = "I could not show the changed arguments on the card, so the call is denied."
+	textBots    = "Only bots asked here, five times in a row. I go on when a person writes."
 	textMuted   = "From now on I answer here only when I am mentioned. `unmute` takes that back."
 	textUnmuted = "I follow this thread again."
 	textTrouble = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."
@@ -74,6 +75,8 @@ func (d *decision) replyTo(c *thread.Command) string {
 		return view.Revoked(d.thread, c.Arg)
 	case "artifacts":
 		return view.Artifacts(d.thread)
+	case "bots":
+		return textBots
 	case "no room":
 		return view.NoRoom(c.Files)
 	case "drop":

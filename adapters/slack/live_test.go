@@ -87,6 +87,9 @@ func TestRoute(t *testing.T) {
 		{"an allowed bot", func(o *Options) { o.AllowBots = []string{"B0OTHER"} }, func(o *office, _ string) {
 			o.fake.Write(fakeslack.Line{Bot: "B0OTHER", Username: "hook", Channel: general, Text: "<@U0BOT> hi"})
 		}, chat.Standing{}, []string{"hi"}},
+		{"a program in a person's name", nil, func(o *office, r string) {
+			o.fake.Write(fakeslack.Line{User: "U0ADA", Bot: "B0MCP", Channel: general, Thread: r, Text: "y"})
+		}, chat.Standing{Known: true, Running: true, Callers: []chat.UserID{"U0ADA"}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -201,6 +204,17 @@ func TestEditsAndDeletions(t *testing.T) {
 	o.in.Await(t, func() bool {
 		return len(o.in.Deletions) == 1 && o.in.Edits[api.RefOf(fakeslack.Team, general, ts)] == "first"
 	})
+}
+
+// A program that writes in a person's name is never that person.
+func TestProgramInAPersonsName(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.AllowBots = []string{"B0MCP"} })
+	o.fake.Write(fakeslack.Line{User: "U0ADA", Bot: "B0MCP", Channel: general, Text: fakeslack.Mention + " approve it"})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if by := o.in.Messages[0].From; !by.Bot || by.ID != "B0MCP" {
+		t.Errorf("it is by %+v", by)
+	}
 }
 
 func TestReactions(t *testing.T) {

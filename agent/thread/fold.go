@@ -174,6 +174,9 @@ func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 		}
 	}
 	slices.SortStableFunc(t.Msgs, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	if b.Requester.Bot {
+		s.Folk.Bots++
+	}
 	s.resumeTurn(t, b.From)
 	s.Inbox.Waiting, s.Open = slices.Clone(rest), t
 	s.Turns = append(s.Turns, t)

@@ -57,12 +57,34 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		s.noteCaller(b.From.ID)
 	}
 	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text, Steps: s.latestSteps(b.Text)}
+	if b.From.Bot {
+		s.hearBot(m)
+		return
+	}
+	s.Folk.Bots = 0
 	s.endReasons(m)
 	if s.tooEarly(m) {
 		s.Inbox.Early = append(s.Inbox.Early, m)
 		return
 	}
 	s.sortMessage(m)
+}
+
+// mostBots is how many turns in a row only bots may ask for: two of them would go on for
+// ever.
+const mostBots = 5
+
+// hearBot takes the message of a program: a question or context, and never a word. It may
+// stand in a person's name. Beyond the bound it is context, which is told once.
+func (s *Thread) hearBot(m *Message) {
+	if s.Folk.Bots >= mostBots && !m.Aside {
+		m.Aside = true
+		if s.Folk.Bots == mostBots {
+			s.Folk.Bots++
+			s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: "bots"})
+		}
+	}
+	s.hearMessage(m)
 }
 
 // sortMessage finds out what a message is for: a vote, a change, a command, a reply, or

@@ -12,7 +12,7 @@ func (m *Message) Order() (o Order, ok bool) {
 	switch {
 	case m.Form != nil:
 		return *m.Form, true
-	case m.Aside:
+	case m.Aside, m.From.Bot:
 		return Order{}, false
 	}
 	return parseRun(m.Text)

@@ -72,6 +72,7 @@ type Folk struct {
 	People  map[chat.UserID]bool // who wrote in this thread
 	Callers []chat.UserID        // who of them called the bot
 	Muted   bool
+	Bots    int             // turns in a row that only bots asked for
 	Off     map[string]bool // tools that people switched off here
 }
 

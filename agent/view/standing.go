@@ -51,7 +51,7 @@ func hear(st *chat.Standing, m chat.Message) {
 	}
 	st.Running = true
 	st.Callers = append(st.Callers, m.From.ID)
-	if word, _, ok := thread.ParseCommand(m.Text); ok && (word == "mute" || word == "unmute") {
+	if word, _, ok := thread.ParseCommand(m.Text); ok && !m.From.Bot && (word == "mute" || word == "unmute") {
 		st.Muted = word == "mute"
 	}
 }
