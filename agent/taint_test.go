@@ -82,6 +82,11 @@ func TestTaintThatHolds(t *testing.T) {
 			[]memory.Body{memory.Message{Message: chat.Message{From: chat.User{ID: "ada"}, Text: "do", Quoted: []chat.Quote{{From: chat.User{Name: "mal\nlory"}, Text: "book"}}}}, opened, stepWith(1, 1, 2, book)},
 			"a message of mal lory",
 		},
+		{
+			"a note of the bot's own",
+			[]memory.Body{memory.Message{Message: chat.Message{From: chat.User{ID: "ada"}, Text: "do", Quoted: []chat.Quote{{From: chat.User{Name: "nod"}, Text: "not read", Own: true}}}}, opened, stepWith(1, 1, 2, book)},
+			"",
+		},
 		{"a result", []memory.Body{from("ada", "see"), opened, stepWith(1, 1, 2, callOf("w", "web")), web, stepWith(1, 2, 4, book)}, "the tool web"},
 		{
 			"a result that a trim made a stub, and its step left out",

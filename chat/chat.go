@@ -62,6 +62,8 @@ type Message struct {
 type Quote struct {
 	From User   `json:"from"`
 	Text string `json:"text"`
+	// Own says that the text is a note of the bot about the thread, and nobody's content.
+	Own bool `json:"own,omitempty"`
 }
 
 // File is something attached to a message. Blob names its content in the

@@ -71,7 +71,8 @@ func older(x, y api.Message) int {
 const mostQuoted = 30 // earlier messages of a thread that go along with the call
 
 // before reads what was said in a thread before the bot was called into it. It
-// goes to the model as data, and nothing of it is older than the horizon.
+// goes to the model as data. The bot's own posts are no words of anybody, and nothing is
+// older than the horizon.
 func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) []chat.Quote {
 	ctx, cancel := context.WithTimeout(ctx, a.o.Lookup)
 	defer cancel()
@@ -89,7 +90,7 @@ func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) 
 		if q.Type == api.ThreadStarter && q.Referenced != nil {
 			q = *q.Referenced
 		}
-		if q.Author == nil || !api.SentAt(q.ID).After(horizon) || q.Type != api.PlainMessage && q.Type != api.ReplyMessage {
+		if q.Author == nil || q.Author.ID == a.self.who().ID || !api.SentAt(q.ID).After(horizon) || q.Type != api.PlainMessage && q.Type != api.ReplyMessage {
 			continue
 		}
 		out = a.quote(out, a.from(q), q)

@@ -332,6 +332,7 @@ func TestQuoted(t *testing.T) {
 	root := o.fake.Say(o.ada, o.general, "old secret")
 	th := o.fake.OpenThread(o.ada, o.general, root, "incident")
 	last := o.fake.Say(o.bob, th, "the last that was forgotten")
+	o.fake.Say(o.fake.Bot(), th, "Forgotten. I remember nothing of what was said here before.") // its own words are no quote
 	o.fake.Say(o.cleo, th, "prod is down")
 	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = chat.Standing{Horizon: api.SentAt(last)} })
 	o.fake.Say(o.ada, th, o.mention()+" why?")

@@ -155,7 +155,7 @@ func TestHiddenReference(t *testing.T) {
 	secret := o.fake.Say(o.bob, o.general, "a secret")
 	o.fake.Say(o.ada, o.general, o.mention()+" what does this mean?", fakediscord.With{ReplyTo: secret})
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-	want := []chat.Quote{{From: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Text: hiddenText}}
+	want := []chat.Quote{{From: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Text: hiddenText, Own: true}}
 	if diff := cmp.Diff(want, o.in.Messages[0].Quoted); diff != "" {
 		t.Errorf("quoted (-want +got):\n%s", diff)
 	}

@@ -20,7 +20,7 @@ func (a *Adapter) quoted(m api.Message) []chat.Quote {
 	if r := m.Referenced; m.Type == api.ReplyMessage && r != nil && r.Author != nil {
 		before := len(out)
 		if out = a.quote(out, a.from(*r), *r); len(out) == before && m.GuildID != "" && !a.reads() && r.Author.ID != a.self.who().ID {
-			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText})
+			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText, Own: true})
 		}
 	}
 	if t := m.Aside; t != nil {

@@ -58,7 +58,7 @@ func TestUnread(t *testing.T) {
 	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "missing_scope"})
 	o.fake.Reply("U0BOB", general, root, fakeslack.Mention+" why?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-	if q := o.in.Messages[0].Quoted; len(q) != 1 || q[0].Text != unread {
+	if q := o.in.Messages[0].Quoted; len(q) != 1 || q[0].Text != unread || !q[0].Own {
 		t.Errorf("quoted %+v", q)
 	}
 }

@@ -22,8 +22,8 @@ const quoteWait = 20 * time.Second
 const unread = "(What was said in this thread before could not be read in time.)"
 
 // quoted reads what was said in a thread before the bot was called into it, with
-// who said it: the newest of it. It goes to the model as data, and nothing of it is
-// older than the horizon.
+// who said it: the newest of it. It goes to the model as data. The bot's own posts are
+// no words of anybody, and nothing is older than the horizon.
 func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event, horizon time.Time) []chat.Quote {
 	ctx, cancel := context.WithTimeout(ctx, quoteWait)
 	defer cancel()
@@ -32,11 +32,14 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event
 	})
 	if err != nil {
 		a.log.Warn("read the thread that the bot was called into", "thread", thread.String(), "error", err)
-		return []chat.Quote{{From: chat.User{ID: chat.UserID(a.who().UserID), Name: a.who().User, Bot: true}, Text: unread}}
+		return []chat.Quote{{From: chat.User{ID: chat.UserID(a.who().UserID), Name: a.who().User, Bot: true}, Text: unread, Own: true}}
 	}
 	slices.SortFunc(msgs, func(x, y api.Event) int { return api.SentAt(x.TS).Compare(api.SentAt(y.TS)) })
 	msgs = slices.DeleteFunc(msgs, func(m api.Event) bool {
 		at := api.SentAt(m.TS)
+		if a.isMe(m.User) || m.BotID != "" && m.BotID == a.who().BotID {
+			return true
+		}
 		return m.Hidden || !slices.Contains(spoken, m.Subtype) || !at.Before(api.SentAt(ev.TS)) || !horizon.IsZero() && !at.After(horizon)
 	})
 	if len(msgs) > mostQuoted {

@@ -242,6 +242,7 @@ func TestQuoted(t *testing.T) {
 	o := open(t, fakeslack.Options{}, nil)
 	root := o.fake.Say("U0ADA", general, "old secret")
 	last := o.fake.Reply("U0BOB", general, root, "the last that was forgotten")
+	o.fake.Reply("U0BOT", general, root, "Forgotten. I remember nothing of what was said here before.") // its own words are no quote
 	o.fake.Reply("U0CLEO", general, root, "prod is down &amp; out")
 	o.in.Do(func() { o.in.Threads[thread(general, root)] = chat.Standing{Horizon: api.SentAt(last)} })
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 }) // else it may come after the call, by another socket

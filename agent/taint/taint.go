@@ -134,11 +134,13 @@ func recorded(t *thread.Turn, upTo *thread.Step) memory.Taint {
 
 // messageSource names the files or quotes that a message brought along.
 func messageSource(m *thread.Message) string {
-	switch {
-	case len(m.Files) > 0:
+	if len(m.Files) > 0 {
 		return fileSource(m.Files[0])
-	case len(m.Quoted) > 0:
-		return "a message of " + phrase.Brief(m.Quoted[0].From.Display())
+	}
+	for _, q := range m.Quoted {
+		if !q.Own {
+			return "a message of " + phrase.Brief(q.From.Display())
+		}
 	}
 	return ""
 }
