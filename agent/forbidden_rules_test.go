@@ -261,7 +261,7 @@ func (c *crowd) approved(id string, s *story) {
 	}
 	for _, d := range c.deeds {
 		excluded := c.rules.ExcludeRequester && c.took(d.by.ID, s, s.decided)
-		if d.call == id && d.what == "no" && d.seq < s.decided && c.inTime(d, s) && d.by.Barred == "" && !d.by.Bot && !excluded && c.may(d.by.ID, s.asked.Requester.ID, d.members) {
+		if d.call == id && d.what == "no" && d.seq < s.decided && c.inTime(d, s) && d.by.Barred == "" && d.gone[d.by.ID] == "" && !d.by.Bot && !excluded && c.may(d.by.ID, s.asked.Requester.ID, d.members) {
 			c.t.Fatalf("call %s ran after %s denied it", id, d.by.ID)
 		}
 	}
@@ -273,10 +273,10 @@ func (c *crowd) approved(id string, s *story) {
 // backers are the people who said so of a call as it was last shown, and who may.
 func (c *crowd) backers(id string, s *story, words ...string) (out []chat.UserID) {
 	said := map[chat.UserID]map[string]bool{}
-	last := c.groups["group:g"]
+	last, gone := c.groups["group:g"], c.barred
 	for _, d := range c.deeds {
 		if d.seq < s.decided {
-			last = d.members // as it was when the last of them spoke
+			last, gone = d.members, d.gone // as it was when the last of them spoke
 		}
 		if d.call != id || d.seq < s.from || d.seq > s.decided || !c.inTime(d, s) {
 			continue
@@ -286,13 +286,13 @@ func (c *crowd) backers(id string, s *story, words ...string) (out []chat.UserID
 		}
 		if d.what == "back" {
 			said[d.by.ID] = map[string]bool{} // it takes back both: a word stands for the emoji
-		} else {
-			said[d.by.ID][d.what] = d.by.Barred == "" && !d.by.Bot && c.may(d.by.ID, s.asked.Requester.ID, d.members)
+		} else if !said[d.by.ID][d.what] { // one that does not count takes none back
+			said[d.by.ID][d.what] = d.way.Approves(c.rules.By) && d.gone[d.by.ID] == "" && d.by.Barred == "" && !d.by.Bot && c.may(d.by.ID, s.asked.Requester.ID, d.members)
 		}
 	}
 	for who, what := range said {
 		spoke := slices.ContainsFunc(words, func(w string) bool { return what[w] })
-		if spoke && c.may(who, s.asked.Requester.ID, last) && !(c.rules.ExcludeRequester && c.took(who, s, s.decided)) {
+		if spoke && gone[who] == "" && c.may(who, s.asked.Requester.ID, last) && !(c.rules.ExcludeRequester && c.took(who, s, s.decided)) {
 			out = append(out, who)
 		}
 	}

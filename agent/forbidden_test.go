@@ -26,7 +26,9 @@ type deed struct {
 	what    string // yes, no, back, allow, revoke, go, run, edit, outdated
 	number  int    // of what is revoked
 	args    string // that are to run
+	way     chat.Way
 	members []chat.UserID
+	gone    map[chat.UserID]string // accounts that may not decide
 }
 
 // crowd is a thread in which anybody does anything.
@@ -51,7 +53,8 @@ var folk = []chat.User{
 
 // People speak, run calls by hand, edit and repeat them, vote on cards here and
 // elsewhere, in time and too late, take votes back, change, allow, revoke and deny.
-// They join and leave groups, previews change, strangers write in the prompt, and
+// They do so by hand, by a click and by a word, of which each rule takes some. They join and
+// leave groups, lose accounts and get them back, previews change, strangers write in the prompt, and
 // processes die. Nothing runs that the rules forbid, as forbidden_rules_test.go states
 // them a second time. `make long` plays 10⁵ of these, and `make mutants` takes the
 // rules away one by one.
@@ -75,6 +78,7 @@ func newCrowd(t *rapid.T) *crowd {
 		ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
 		ExcludeThread:    rapid.Bool().Draw(t, "exclude all"),
 		Timeout:          time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"},
+		By:     rapid.SampledFrom([][]chat.Way{nil, nil, {chat.ByButton}, {chat.ByButton, chat.ByWord}, {chat.ByReaction}, {chat.ByWord}}).Draw(t, "by"),
 		Grants: memory.Grants{Most: 30 * time.Minute, Uses: 2},
 		Direct: rapid.IntRange(0, 3).Draw(t, "direct") == 0,
 	}
@@ -128,7 +132,10 @@ func (c *crowd) thinks(req llm.Request) llm.Response {
 // does notes a deed, and has its entry in the log.
 func (c *crowd) does(d deed, b memory.Body) {
 	d.seq, d.at = uint64(len(c.entries)+1), c.now
-	d.members = c.groups["group:g"]
+	d.members, d.gone = c.groups["group:g"], c.barred
+	if _, said := b.(memory.Message); said && d.by.Bot {
+		d.what, d.call = "go", "" // it is no word
+	}
 	c.deeds = append(c.deeds, d)
 	c.add(b)
 }
@@ -158,7 +165,7 @@ func (c *crowd) happens() {
 		at = rapid.SampledFrom(waiting).Draw(c.t, "approval")
 	}
 	nth := memory.Nth(at.Call, at.Again)
-	what := rapid.IntRange(0, 22).Draw(c.t, "what")
+	what := rapid.IntRange(0, 23).Draw(c.t, "what")
 	switch {
 	case what == 0:
 		c.now = c.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(c.t, "minutes")) * time.Minute)
@@ -178,6 +185,8 @@ func (c *crowd) happens() {
 		c.does(deed{by: by, what: "run", args: args}, c.text(by, fmt.Sprint("run ", n, " ", args)))
 	case what == 21:
 		c.runsAgain(by)
+	case what == 23:
+		c.barred = rapid.SampledFrom([]map[chat.UserID]string{nil, {"bob": "gone"}, {"ada": "gone", "dan": "gone"}}).Draw(c.t, "gone")
 	case what == 22:
 		for _, on := range c.answers() {
 			c.add(memory.Reaction{Reaction: chat.Reaction{On: on, By: by, Emoji: chat.EmojiRetry}})
@@ -185,7 +194,7 @@ func (c *crowd) happens() {
 	case what < 5 || at.Call == "":
 		c.does(deed{by: by, what: "go"}, c.text(by, "go on"))
 	case what < 7:
-		c.does(deed{by: by, what: "allow", call: nth}, c.text(by, fmt.Sprintf("allow %d %s", at.Number, rapid.SampledFrom([]string{"10m", "2x"}).Draw(c.t, "terms"))))
+		c.does(deed{by: by, what: "allow", call: nth, way: chat.ByWord}, c.text(by, fmt.Sprintf("allow %d %s", at.Number, rapid.SampledFrom([]string{"10m", "2x"}).Draw(c.t, "terms"))))
 	case what < 9:
 		c.passes("before the edit")
 		args := c.draws(4)
@@ -211,8 +220,16 @@ func (c *crowd) votes(by chat.User, at memory.Asked) {
 	}
 	d := deed{by: by, what: rapid.SampledFrom([]string{"yes", "yes", "yes", "yes", "no", "back"}).Draw(c.t, "verdict"), call: nth}
 	emoji := map[string]string{"yes": "✅", "no": "❌", "back": "✅"}[d.what]
+	if d.way = rapid.SampledFrom([]chat.Way{chat.ByReaction, chat.ByReaction, chat.ByButton, chat.ByWord}).Draw(c.t, "way"); d.what == "back" {
+		d.way = chat.ByReaction
+	}
+	if d.way == chat.ByWord {
+		d.call = memory.Nth(at.Call, at.Again)
+		c.does(d, c.text(by, fmt.Sprintf("%c %d", map[string]rune{"yes": 'y', "no": 'n'}[d.what], at.Number)))
+		return
+	}
 	on := rapid.SampledFrom(c.standing(nth)).Draw(c.t, "card")
-	c.does(d, memory.Reaction{Reaction: chat.Reaction{On: on, By: by, Emoji: emoji, Removed: d.what == "back"}})
+	c.does(d, memory.Reaction{Reaction: chat.Reaction{On: on, By: by, Emoji: emoji, Removed: d.what == "back", Button: d.way == chat.ByButton, Way: d.way}})
 }
 
 // takes goes on until the change that was asked for is taken, or refused; ok is false
