@@ -52,7 +52,7 @@ type Options struct {
 	Guilds       []string      // that are served; empty: see [Adapter.serves]
 	Tools        []string      // names that `/tools` suggests
 	Archive      time.Duration // threads stay open at least so long after the last message; default 24 h
-	Roles        bool          // an approver rule names a role
+	Roles        []string      // those that an approver rule names
 	Global       int           // calls a second; default 50
 	// Process names this process among all that share the store. Ended says whether
 	// one of them surely runs no more; false where that is not known.

@@ -23,6 +23,7 @@ func TestPings(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	ops := o.fake.AddRole(o.guild, "ops", 0)
+	o.fake.Mentionable(o.guild, ops)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
 	p := asking("{}")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -48,7 +49,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 	found = append(found, fmt.Sprintf("%s recommended, %s left today", summary.Count(info.Shards, "shard"), summary.Count(info.Limit.Remaining, "new session")))
 	notes, err := checkApplication(o, ask)
 	found = append(found, notes...)
-	servers, failed := checkGuilds(ask, me.ID)
+	servers, failed := checkGuilds(ask, me.ID, o.Roles)
 	places, closed := checkPlaces(ask, me.ID, o.Channels)
 	return append(append(found, servers...), places...), errors.Join(err, failed, closed)
 }
@@ -77,7 +78,7 @@ func checkIntents(o Options, app application) (string, error) {
 	if app.Endpoint != "" {
 		return "", errors.New("the application has an Interactions Endpoint URL, so commands and buttons don't reach the bot: empty it (Developer Portal, General Information)")
 	}
-	if o.Direct && o.Roles && app.Flags&guildMembers == 0 {
+	if o.Direct && len(o.Roles) > 0 && app.Flags&guildMembers == 0 {
 		return "", errors.New("approvals.notify: dm finds out who has a role by the Server Members Intent only: switch it on (Developer Portal, Bot), or name approvers as user:ID")
 	}
 	switch on := app.Flags&messageContent != 0; {
@@ -102,7 +103,7 @@ type served struct {
 
 // checkGuilds says where the bot lacks a permission: everywhere in a server, or in
 // a channel of it.
-func checkGuilds(ask func(string, any) error, self string) ([]string, error) {
+func checkGuilds(ask func(string, any) error, self string, deciding []string) ([]string, error) {
 	guilds, err := allGuilds(ask)
 	if err != nil {
 		return nil, fmt.Errorf("list guilds: %w", err)
@@ -117,7 +118,7 @@ func checkGuilds(ask func(string, any) error, self string) ([]string, error) {
 		}
 		notes := []string(nil)
 		if i < mostLooked {
-			if notes, err = checkChannels(ask, g, self); err != nil {
+			if notes, err = checkChannels(ask, g, self, deciding); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("server %s: look at its channels: %w", g.Name, err))
 			}
 		}
@@ -163,9 +164,19 @@ func lacks(may int64) []string {
 	return missing
 }
 
+// silent names the roles of approvers that the bot does not ring with.
+func silent(g served, may int64, roles []api.Role, deciding []string) (out []string) {
+	for _, r := range roles {
+		if slices.Contains(deciding, r.ID) && !r.Open && may&(discordgo.PermissionMentionEveryone|discordgo.PermissionAdministrator) == 0 {
+			out = append(out, fmt.Sprintf("server %s: the role %s does not ring: make it mentionable, or give the bot Mention @everyone, @here and All Roles; else up to %d members are named one by one", g.Name, chat.Flat(r.Name), mostRung))
+		}
+	}
+	return out
+}
+
 // checkChannels says in which channels a server takes permissions back. One that
 // the bot can't see at all is nobody's mistake.
-func checkChannels(ask func(string, any) error, g served, self string) ([]string, error) {
+func checkChannels(ask func(string, any) error, g served, self string, deciding []string) ([]string, error) {
 	var channels []api.Channel
 	var roles []api.Role
 	var me api.Member
@@ -178,7 +189,7 @@ func checkChannels(ask func(string, any) error, g served, self string) ([]string
 		return nil, err
 	}
 	stands := atlas.StandingOf(g.ID, me.Roles, roles)
-	var out []string
+	out := silent(g, stands.May, roles, deciding)
 	for _, c := range channels {
 		may := stands.Effective(g.ID, self, c.Overwrites)
 		lack := lacks(may)

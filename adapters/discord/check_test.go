@@ -39,12 +39,15 @@ func TestCheckEverywhere(t *testing.T) {
 	for range 200 {
 		o.fake.AddGuild("more", o.ada)
 	}
+	ops := o.fake.AddRole(o.guild, "ops", 0)
 	o.fake.BotMay(o.fake.AddGuild("the last", o.ada), fakediscord.Usual&^fakediscord.AddReactions)
-	found, err := Check(t.Context(), o.options())
+	opt := o.options()
+	opt.Roles = []string{ops}
+	found, err := Check(t.Context(), opt)
 	if err == nil || !strings.Contains(err.Error(), "server the last: the bot lacks Add Reactions") {
 		t.Errorf("%v", err)
 	}
-	if all := strings.Join(found, "\n"); !strings.Contains(all, "server works: in #general the bot lacks Send Messages in Threads, Attach Files") {
+	if all := strings.Join(found, "\n"); !strings.Contains(all, "server works: in #general the bot lacks Send Messages in Threads, Attach Files") || !strings.Contains(all, "server works: the role ops does not ring: make it mentionable") {
 		t.Errorf("found %s", all)
 	}
 }

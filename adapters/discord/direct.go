@@ -9,7 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -88,6 +91,54 @@ const (
 	mostMembers     = 1000
 	mostMemberPages = 10
 )
+
+// excluded are those who may not decide.
+func excluded(p chat.Post) []chat.User {
+	switch {
+	case p.Approval != nil:
+		return p.Approval.Exclude
+	case p.Text != nil && p.Text.Summons != nil:
+		return p.Text.Summons.Exclude
+	}
+	return nil
+}
+
+// mostRung is how many members of a role are named one by one.
+const mostRung = 20
+
+// ring lets a message ring with those who may decide. Where a role does not ring, its
+// members are named one by one, or the message says that nobody hears it.
+func (a *Adapter) ring(ctx context.Context, thread chat.ThreadID, exclude []chat.User, p *layout.Part) {
+	roles, channel := p.Pings.Roles, api.PlaceOf(thread).Channel
+	if len(roles) == 0 {
+		return
+	}
+	may, known := a.atlas.May(ctx, channel)
+	c, err := a.atlas.Channel(ctx, channel)
+	if !known || may&discordgo.PermissionMentionEveryone != 0 || err != nil || a.atlas.Learn(ctx, c.GuildID) != nil {
+		return
+	}
+	p.Pings.Roles = nil
+	for _, id := range roles {
+		if a.atlas.Rings(c.GuildID, id) {
+			p.Pings.Roles = append(p.Pings.Roles, id)
+			continue
+		}
+		who, all, err := a.haveRole(ctx, c.GuildID, id, mostRung+1)
+		if err != nil || !all || len(who) > mostRung {
+			p.Add("<@&" + id + "> rings with nobody: the role is not mentionable, and I may not mention it.")
+			continue
+		}
+		var named []string
+		for _, u := range who {
+			if !u.Bot && !chat.Includes(exclude, u.ID) {
+				p.Pings.Users = append(p.Pings.Users, string(u.ID))
+				named = append(named, "<@"+string(u.ID)+">")
+			}
+		}
+		p.Add(strings.Join(named, " "))
+	}
+}
 
 // haveRole lists people who have a role, up to so many
 // (https://discord.com/developers/docs/resources/guild#list-guild-members).

@@ -144,6 +144,56 @@ func TestDeciders(t *testing.T) {
 	}
 }
 
+// A role that is not mentionable rings with nobody, so its members are named one by one,
+// on the card and where people are called to it; or the message says that nobody hears it.
+func TestRoleThatDoesNotRing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name             string
+		shown, open, may bool
+		pings            []string
+		says             string
+	}{
+		{"named one by one", true, false, false, []string{"bob"}, "-# <@"},
+		{"nobody can be named", false, false, false, nil, "rings with nobody"},
+		{"mentionable", true, true, false, []string{"ops"}, ""},
+		{"the bot may", true, false, true, []string{"ops"}, ""},
+	} {
+		f := fakediscord.Options{Invite: fakediscord.Usual}
+		if tt.shown {
+			f.Privileged = fakediscord.IntentGuildMembers
+		}
+		if tt.may {
+			f.Invite |= fakediscord.MentionEveryone
+		}
+		o := open(t, f, nil)
+		ops := o.fake.AddRole(o.guild, "ops", 0)
+		if tt.open {
+			o.fake.Mentionable(o.guild, ops)
+		}
+		o.fake.SetRoles(o.guild, o.bob, ops)
+		o.fake.SetRoles(o.guild, o.cleo, ops)
+		id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+		o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+		p := asking("{}")
+		p.Approvers, p.Exclude = []string{"role:" + ops}, []chat.User{{ID: chat.UserID(o.cleo)}}
+		th := thread(o.general, id)
+		card := o.post(th, chat.Post{Key: "p", Approval: p}, false)
+		o.post(th, chat.Post{Key: "r", Text: &chat.Text{Markdown: "It waits.", Summons: &chat.Summons{Card: card, Approvers: p.Approvers, Exclude: p.Exclude}}}, false)
+		names := map[string]string{o.bob: "bob", o.cleo: "cleo", ops: "ops"}
+		for _, m := range o.fake.Posts(id) {
+			var got []string
+			for _, who := range m.Pings {
+				got = append(got, names[who])
+			}
+			text := m.Content + m.Text()
+			if !slices.Equal(got, tt.pings) || !strings.Contains(text, tt.says) || tt.says == "" && strings.Contains(text, "<@"+o.bob) {
+				t.Errorf("%s: it pings %q and says %q", tt.name, got, text)
+			}
+		}
+	}
+}
+
 // A card in a channel in which much is written is found where it stands already.
 func TestCardInABusyChannel(t *testing.T) {
 	t.Parallel()

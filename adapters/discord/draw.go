@@ -62,6 +62,7 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 	if err != nil {
 		return chat.MessageRef{}, api.Final(err)
 	}
+	a.ring(ctx, thread, excluded(m.Post), &parts[0])
 	s := &sending{a: a, thread: thread, home: h, post: m.Post, parts: parts, priority: outbox.UrgencyOf(m.Post)}
 	s.post.Text = m.Linked()
 	s.hinted()

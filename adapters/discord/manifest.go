@@ -20,6 +20,7 @@ type ManifestOptions struct {
 	Follow   string
 	Commands bool
 	Members  bool // people who have a role are written to directly
+	Roles    bool // an approver rule names a role
 }
 
 // needs are the permissions that the bot can't be without, with what for.
@@ -63,6 +64,9 @@ func Manifest(o ManifestOptions) (string, error) {
 	b.WriteString("\nPermissions in it:\n")
 	for _, n := range needs {
 		fmt.Fprintf(&b, "  %-26s %s\n", n.name, n.why)
+	}
+	if o.Roles {
+		b.WriteString("  Where a role of approvers is not mentionable, Mention @everyone, @here and All Roles rings with it; without, up to 20 members are named one by one.\n")
 	}
 	b.WriteString("  In the text of voice channels it needs Connect too; for emoji of other servers Use External Emoji.\n")
 	b.WriteString("\nPrivileged intents to switch on (Developer Portal, Bot):\n")

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"nod/adapters/discord"
-	"nod/agent/policy"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
 )
@@ -17,8 +16,18 @@ func discordOptions(cfg *config.Config) discord.Options {
 	return discord.Options{
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Archive: cfg.Approvals.Timeout, Version: version, Guilds: d.Guilds, Global: d.Limits["global"],
-		Roles: slices.ContainsFunc(cfg.Approvers(), policy.IsGroup), Common: common(cfg, string(d.Follow), d.AllowBots, d.Allow),
+		Roles: roles(cfg.Approvers()), Common: common(cfg, string(d.Follow), d.AllowBots, d.Allow),
 	}
+}
+
+// roles lists the roles that rules name.
+func roles(rules []string) (out []string) {
+	for _, rule := range rules {
+		if id, ok := strings.CutPrefix(rule, "role:"); ok && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // newDiscord makes the adapter.
@@ -55,7 +64,7 @@ func discordManifest(cfg *config.Config) ([]byte, error) {
 	o := discord.ManifestOptions{Follow: string(config.FollowAuto), Commands: true} // of a section that is yet to be written
 	if d := cfg.Discord; d != nil {
 		all := discordOptions(cfg)
-		o = discord.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands, Members: all.Direct && all.Roles}
+		o = discord.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands, Roles: len(all.Roles) > 0, Members: all.Direct && len(all.Roles) > 0}
 	}
 	text, err := discord.Manifest(o)
 	return []byte(strings.TrimRight(text, "\n")), err

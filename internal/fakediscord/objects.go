@@ -51,7 +51,7 @@ func roleObject(r *role) object {
 	o := object{
 		"id": r.id, "name": r.name, "permissions": strconv.FormatInt(r.permissions, 10), "position": r.position,
 		"color": 0, "colors": object{"primary_color": 0, "secondary_color": nil, "tertiary_color": nil},
-		"hoist": false, "managed": r.managed, "mentionable": true, "icon": nil, "unicode_emoji": nil, "flags": 0,
+		"hoist": false, "managed": r.managed, "mentionable": r.mentionable, "icon": nil, "unicode_emoji": nil, "flags": 0,
 	}
 	if r.bot != "" {
 		o["tags"] = object{"bot_id": r.bot}

@@ -125,6 +125,15 @@ func (s *Server) AddRole(guild, name string, permissions int64) string {
 	return r.id
 }
 
+// Mentionable lets anybody ring with a role, as new ones do not.
+func (s *Server) Mentionable(guild, role string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range must(s.guilds, "guild", guild).roles {
+		r.mentionable = r.mentionable || r.id == role
+	}
+}
+
 // BotRole is the role that the bot has of its own in a guild, and that has its
 // name.
 func (s *Server) BotRole(guild string) string {

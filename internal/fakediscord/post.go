@@ -193,7 +193,9 @@ func (s *Server) mentionRole(m *message, id string) {
 	for _, r := range m.channel.guild.roles {
 		if r.id == id && !has(m.roles, id) {
 			m.roles = append(m.roles, id)
-			m.ping(id)
+			if r.mentionable || permissions(m.channel, m.author)&MentionEveryone != 0 {
+				m.ping(id)
+			}
 		}
 	}
 }

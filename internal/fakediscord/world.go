@@ -71,6 +71,7 @@ type role struct {
 	id, name    string
 	permissions int64
 	managed     bool
+	mentionable bool   // anybody may ring with it
 	bot         string // whose own role it is, which came with the invitation
 	position    int
 }

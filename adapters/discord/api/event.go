@@ -166,6 +166,7 @@ type Role struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	May  Bits   `json:"permissions"`
+	Open bool   `json:"mentionable"` // anybody may ring with it
 	Tags struct {
 		BotID string `json:"bot_id"` // the bot with which the role came
 	} `json:"tags"`

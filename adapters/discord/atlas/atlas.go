@@ -31,9 +31,9 @@ type Atlas struct {
 	spots   map[int64]spot
 	lands   map[int64]*land
 	deleted map[string]bool
-	own     map[int64]bool               // roles that came with the bot
-	roles   map[string]map[string]string // by guild and id: their names, of guilds that were asked
-	names   map[string]string            // of channels that were asked for
+	own     map[int64]bool                 // roles that came with the bot
+	roles   map[string]map[string]api.Role // by guild and id, of guilds that were asked
+	names   map[string]string              // of channels that were asked for
 }
 
 // spot is a channel or thread.
@@ -71,7 +71,7 @@ type land struct {
 func New(who func() api.User, me func(context.Context) (api.User, error), rest *api.Client, lookup time.Duration) *Atlas {
 	return &Atlas{
 		who: who, me: me, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, deleted: map[string]bool{}, own: map[int64]bool{},
-		roles: map[string]map[string]string{}, names: map[string]string{},
+		roles: map[string]map[string]api.Role{}, names: map[string]string{},
 	}
 }
 
@@ -277,11 +277,11 @@ func (t *Atlas) putRoles(guild string, roles []api.Role) {
 	if len(t.roles) >= mostKept {
 		clear(t.roles)
 	}
-	names := map[string]string{}
+	named := map[string]api.Role{}
 	for _, r := range roles {
-		names[r.ID] = r.Name
+		named[r.ID] = r
 	}
-	t.roles[guild] = names
+	t.roles[guild] = named
 	t.ownRoles(roles)
 }
 
@@ -306,7 +306,15 @@ func (t *Atlas) Stands(role string) bool {
 func (t *Atlas) RoleName(guild, id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.roles[guild][id]
+	return t.roles[guild][id].Name
+}
+
+// Rings says whether a bot rings with a role that may not mention everyone. Its
+// allowed_mentions do not get around that.
+func (t *Atlas) Rings(guild, role string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.roles[guild][role].Open
 }
 
 // HasRole says whether a guild has a role; known is false where it was not asked.

@@ -125,8 +125,14 @@ func (p Part) Face() string { return fmt.Sprint(p.Content, len(p.Buttons)) }
 func (p *Part) Add(line string) bool {
 	line = "\n-# " + line
 	text, most := &p.Content, MostContent
-	if p.Wide {
+	switch {
+	case p.Wide:
 		text, most = &p.Card[0], MostWide
+	case len(p.Card) > 0:
+		text, most = &p.Card[len(p.Card)-1], MostContent
+	}
+	if p.Plain != nil {
+		p.Plain.Add(line[len("\n-# "):])
 	}
 	if markdown.UTF16(*text+line) > most {
 		return false
