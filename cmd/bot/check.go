@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/policy"
+	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
 	"nod/memory/audit"
@@ -68,10 +70,23 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 		_, _ = fmt.Fprintf(env.Out, "off   tool %s: %s\n", t.name, t.why)
 	}
 	warnPrograms(cfg, env.Out)
+	if names := reacted(a.Tools); served(cfg) && len(names) > 0 {
+		_, _ = fmt.Fprintf(env.Out, "note  a reaction approves %s: a program can put one in a person's name, but can't click; approvals: {by: [button]} for what hurts\n", strings.Join(names, ", "))
+	}
 	for _, s := range k.left {
 		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
 	}
 	return tryAll(ctx, cfg, log, env, len(k.left)+showMCP(ctx, k.mcp, env.Out))
+}
+
+// reacted lists the tools that change something and that a reaction approves.
+func reacted(all policy.Set) (names []string) {
+	for _, t := range all {
+		if t.Risk == policy.Ask && !t.ReadOnly && chat.ByReaction.Approves(t.Rules.By) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // warnPrograms names the programs of commands that can't run here. A rollout may bring
