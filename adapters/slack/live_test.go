@@ -233,6 +233,15 @@ func TestReactions(t *testing.T) {
 	if diff := cmp.Diff(want, o.in.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
+	calls := len(o.fake.Calls("users.info"))
+	for i := range 20 {
+		o.fake.AddUser(fakeslack.User{ID: fmt.Sprintf("U0S%02d", i), Name: "stranger"})
+		o.fake.React(fmt.Sprintf("U0S%02d", i), general, ts, "+1")
+	}
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 23 })
+	if n := len(o.fake.Calls("users.info")) - calls; n > 0 {
+		t.Errorf("%d look-ups before the votes are put", n)
+	}
 }
 
 // Called into a thread, it gets what was said there, but nothing from before
