@@ -38,6 +38,17 @@ func Restored(log *Log, p Prove, shows string) (b memory.Lost, ok bool) {
 	return memory.Lost{Reason: "the store came back older: the card shows more than the log", Call: c.ID, Shows: shows}, c.Open()
 }
 
+// ShowsDecision says whether a card's first line is that of a decided one, and not a word
+// about a card that the platform refused.
+func ShowsDecision(shows string) bool {
+	for _, o := range []chat.Outcome{chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
+		if strings.HasPrefix(shows, string(o)) {
+			return true
+		}
+	}
+	return false
+}
+
 // restored tells people that the store came back older.
 func (d *decision) restored() Action {
 	for _, r := range d.thread.Older.Told {

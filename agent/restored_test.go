@@ -74,6 +74,9 @@ func TestACardThatShowsMoreIsBelieved(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: nothing comes of it", shows)
 			}
+			if known := want != chat.CallUnknown || strings.HasPrefix(shows, "Approved"); agent.ShowsDecision(shows) != known {
+				t.Errorf("%s: it shows a decision: %v", shows, !known)
+			}
 			log = append(log, memory.Entry{Seq: 7, At: morning.Add(late), Body: lost})
 			all, act := older(t, a, log, agent.Claim{})
 			i := slices.IndexFunc(all, func(b memory.Body) bool { _, ok := b.(memory.Result); return ok })

@@ -78,11 +78,9 @@ func (f *Front) FindMessages(ctx context.Context, overlap time.Duration) error {
 	if err != nil {
 		return err
 	}
-	birth, err := catchup.Born(ctx, f.o.Inbox)
-	if err != nil {
+	if err := f.readBirth(ctx); err != nil {
 		return err
 	}
-	f.born.Store(birth.At.UnixMicro())
 	found, err := f.Since(ctx, marks, overlap)
 	if found && err == nil {
 		f.Heard.Close()
@@ -90,6 +88,48 @@ func (f *Front) FindMessages(ctx context.Context, overlap time.Duration) error {
 		f.NoteListening(ctx)
 	}
 	return err
+}
+
+// readBirth reads when the store was made, or was noticed to be older.
+func (f *Front) readBirth(ctx context.Context) error {
+	birth, err := catchup.Born(ctx, f.o.Inbox)
+	if err == nil {
+		f.born.Store(birth.At.UnixMicro())
+	}
+	return err
+}
+
+// Origin signs posts for the store that they are of, and hears of those that a look found.
+type Origin interface {
+	Signature(key string) string
+	Found(ctx context.Context, own Own) error
+}
+
+// Own is a post of the bot's that a look found.
+type Own struct {
+	Thread    chat.ThreadID
+	Key, Sign string // Sign is its signature
+	Sent      time.Time
+}
+
+// Signature is what a post bears where the platform keeps it.
+func (f *Front) Signature(key string) string {
+	if f.o.Origin == nil {
+		return ""
+	}
+	return f.o.Origin.Signature(key)
+}
+
+// FoundOwn hears of a post of the bot's that a look found. One of this store's that the store
+// does not know proves that it came back older. Then the look puts nothing from before.
+func (f *Front) FoundOwn(ctx context.Context, own Own) error {
+	if own.Sign == "" || own.Sign != f.Signature(own.Key) {
+		return nil
+	}
+	if err := f.o.Origin.Found(ctx, own); err != nil {
+		return err
+	}
+	return f.readBirth(ctx)
 }
 
 // Unborn says whether a message that a look found is older than the store, which can't know

@@ -9,6 +9,20 @@ import (
 	"nod/chat"
 )
 
+// TurnOf reads from the key of an answer, a card or steps of which turn they are: the Seq of
+// the message that it answers.
+func TurnOf(key string) (turn uint64, ok bool) {
+	kind, name, _ := strings.Cut(key, "/")
+	if kind != "answer" && kind != "ask" && kind != "steps" {
+		return 0, false
+	}
+	digits := name[:len(name)-len(strings.TrimLeft(name, "0123456789"))]
+	if turn, err := strconv.ParseUint(digits, 10, 64); err == nil {
+		return turn, turn > 0
+	}
+	return 0, false
+}
+
 // PostKey is the key of a post: its name in the thread, and a digest of the shown text.
 // So a post with another text has another key, and a platform that keeps keys may
 // return the earlier post for one.

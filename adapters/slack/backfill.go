@@ -12,6 +12,7 @@ import (
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // Slack does not deliver what happened while no socket was open. So after each
@@ -63,7 +64,7 @@ func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap tim
 // replies puts what was written in a thread since then.
 func (s *search) replies(ctx context.Context, channel, root, since string) error {
 	msgs, err := s.a.web.Read(ctx, api.History{
-		Method: "conversations.replies", Channel: channel, Thread: root, Oldest: since, Priority: outbox.Low,
+		Method: "conversations.replies", Channel: channel, Thread: root, Oldest: since, Metadata: true, Priority: outbox.Low,
 	})
 	if err != nil {
 		return missing(err)
@@ -113,8 +114,8 @@ func missing(err error) error {
 // event ids are it can't be known, and nobody is answered twice. One that can't be put
 // holds up those after it in its thread, and no others.
 func (s *search) overdue(ctx context.Context, channel string, msgs []api.Event) error {
-	var all error
 	a := s.a
+	all := s.prove(ctx, channel, msgs)
 	slices.SortFunc(msgs, func(x, y api.Event) int { return api.SentAt(x.TS).Compare(api.SentAt(y.TS)) })
 	for _, ev := range msgs {
 		ev.Channel, ev.Type = channel, "message"
@@ -135,6 +136,32 @@ func (s *search) overdue(ctx context.Context, channel string, msgs []api.Event) 
 			s.hold(lane)
 			all = errors.Join(all, err)
 		}
+	}
+	return all
+}
+
+// prove has the bot's posts looked at before anything beside them is put: one that the
+// store does not know proves that the store is older.
+func (s *search) prove(ctx context.Context, channel string, msgs []api.Event) (all error) {
+	for _, ev := range msgs {
+		if m, ok := markOf(ev); ok && ev.By(s.a.who()) {
+			ev.Channel = channel
+			all = errors.Join(all, s.a.FoundOwn(ctx, front.Own{Thread: s.a.threadOf(ev), Key: m.Payload.Key, Sign: m.Payload.Sign, Sent: api.SentAt(ev.TS)}))
+		}
+	}
+	return all
+}
+
+// proveBelow does so in the threads of unknown messages in which the bot wrote.
+func (s *search) proveBelow(ctx context.Context, channel string, roots []api.Event) (all error) {
+	for _, ev := range roots {
+		if !slices.Contains(ev.ReplyUsers, s.a.who().UserID) {
+			continue
+		}
+		replies, err := s.a.web.Read(ctx, api.History{
+			Method: "conversations.replies", Channel: channel, Thread: ev.TS, Metadata: true, Priority: outbox.Low,
+		})
+		all = errors.Join(all, missing(err), s.prove(ctx, channel, replies))
 	}
 	return all
 }

@@ -174,7 +174,7 @@ func (a *Adapter) update(ref chat.MessageRef, m front.Message, f layout.Form) (a
 	if m.Steps != nil {
 		version = m.Steps.Version
 	}
-	args.Set("metadata", layout.Marked(m.Key, 0, version))
+	args.Set("metadata", layout.Marked(m.Key, 0, version, a.Signature(m.Key)))
 	if f.Blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}

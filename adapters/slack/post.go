@@ -90,7 +90,7 @@ func (s *sending) once(ctx context.Context, n int, f layout.Form) (string, error
 	if s.thread.Root != "" {
 		args.Set("thread_ts", s.thread.Root)
 	}
-	args.Set("metadata", layout.Marked(s.post.Key, n, s.version()))
+	args.Set("metadata", layout.Marked(s.post.Key, n, s.version(), s.a.Signature(s.post.Key)))
 	args.Set("unfurl_links", "false")
 	args.Set("unfurl_media", "false")
 	var said struct {
@@ -130,13 +130,14 @@ func (s *sending) look(ctx context.Context) error {
 	who := s.a.who()
 	s.stands, s.files = map[int]string{}, nil
 	for _, ev := range msgs {
-		if ev.User != who.UserID && (ev.BotID == "" || ev.BotID != who.BotID) {
+		if !ev.By(who) {
 			continue
 		}
 		for _, f := range filesOf(ev) {
 			s.files = append(s.files, shared{f.Name, ev.TS})
 		}
-		if key, n, ok := markOf(ev); ok && key == s.post.Key {
+		if m, ok := markOf(ev); ok && m.Payload.Key == s.post.Key {
+			n := m.Payload.Part
 			if ts, known := s.stands[n]; !known || api.SentAt(ev.TS).Before(api.SentAt(ts)) {
 				s.stands[n] = ev.TS
 			}
@@ -155,12 +156,9 @@ func filesOf(ev api.Event) []file {
 }
 
 // markOf reads the metadata of a message of the bot's.
-func markOf(ev api.Event) (key string, n int, ok bool) {
-	var m layout.Metadata
-	if len(ev.Metadata) == 0 || json.Unmarshal(ev.Metadata, &m) != nil || m.Type != layout.Mark {
-		return "", 0, false
-	}
-	return m.Payload.Key, m.Payload.Part, m.Payload.Key != ""
+func markOf(ev api.Event) (m layout.Metadata, ok bool) {
+	ok = len(ev.Metadata) > 0 && json.Unmarshal(ev.Metadata, &m) == nil && m.Type == layout.Mark && m.Payload.Key != ""
+	return m, ok
 }
 
 // shareAnswer puts an answer that is too long for messages into a file, and gives

@@ -103,7 +103,7 @@ func (s *search) rooms(ctx context.Context, of []room) error {
 func (s *search) room(ctx context.Context, channel, since string) error {
 	from := api.SentAt(since)
 	msgs, err := s.a.web.Read(ctx, api.History{
-		Method: "conversations.history", Channel: channel, Oldest: api.Stamp(from.Add(-rootsBack)), Priority: outbox.Low,
+		Method: "conversations.history", Channel: channel, Oldest: api.Stamp(from.Add(-rootsBack)), Metadata: true, Priority: outbox.Low,
 	})
 	if err != nil {
 		return missing(err)
@@ -113,7 +113,8 @@ func (s *search) room(ctx context.Context, channel, since string) error {
 			s.look(channel, ev, since)
 		}
 	}
-	return s.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev api.Event) bool { return !api.SentAt(ev.TS).After(from) || s.heardOf(channel, ev) }))
+	msgs = slices.DeleteFunc(msgs, func(ev api.Event) bool { return !api.SentAt(ev.TS).After(from) || s.heardOf(channel, ev) })
+	return errors.Join(s.proveBelow(ctx, channel, msgs), s.overdue(ctx, channel, msgs))
 }
 
 // heardOf says whether a message opened a thread that the bot knows: to put it again

@@ -176,7 +176,7 @@ func FuzzEvent(f *testing.F) {
 		_ = allFiles(ev)
 		_, _ = mentions(textOf(ev), func(id string) bool { return id == "UBOT" })
 		_ = api.MessageKeys("E", ev)
-		_, _, _ = markOf(ev)
+		_, _ = markOf(ev)
 		_ = filesOf(ev)
 	})
 }

@@ -35,8 +35,9 @@ func (d *driver) prove(key string, act agent.Prove) {
 				return nil
 			}
 			err := d.commit(lost)
-			if err == nil && d.Older != nil {
-				d.beside.Go(func() { d.Older(lost) })
+			if err == nil && d.Older != nil && agent.ShowsDecision(shows) {
+				thread := d.thread
+				d.beside.Go(func() { d.Older(thread) })
 			}
 			return err
 		}}

@@ -140,7 +140,6 @@ func (n *service) goesOn(save, restore func()) {
 	asked := n.ask(at, `{"env":"prod"}`)
 	eventually(n.t, "the approval is noted", func() bool { return n.waits() == 1 })
 	save()
-	n.w.mention("ben", "hello after the copy") // is lost with the store, and found again where it was written
 	n.stop()
 	key := n.verified()
 	restore()

@@ -63,6 +63,7 @@ func TestOpsRestoredStoreRunsNothingByOldVotes(t *testing.T) {
 		n.start()
 		eventually(n.t, "the turn ends again", func() bool { return n.count(at, "The tool says") == 2 })
 		n.undrawn(at, "Approved by", "done")
+		n.find(at, "I was restored from a copy of 2", "; ask again what still matters.")
 		if ran := n.ran(); len(ran) != 1 {
 			n.t.Errorf("ran %q", ran)
 		}
@@ -76,5 +77,34 @@ func (n *service) undrawn(at place, words ...string) {
 		if strings.Contains(p.text, "digest") && !holds(p.text, words) {
 			n.t.Errorf("the card shows %q, want %q", p.text, words)
 		}
+	}
+}
+
+// On a new machine no file tells that the store is older. The bot's own posts do: nothing that
+// was answered after the copy was made is answered again, and each channel is told once.
+func TestOpsRestoredOnANewMachineAnswersNothingAgain(t *testing.T) {
+	t.Parallel()
+	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{tools: deployAlone})
+	save, restore := n.copySQLite()
+	n.start()
+	known := n.w.mention("ada", "hello")
+	n.find(known, "You said: hello")
+	save()
+	unknown, direct := n.w.mention("ada", "deploy red"), n.w.dm("ada", "deploy green")
+	for _, at := range []place{unknown, direct} {
+		n.find(at, "The tool says")
+	}
+	n.stop()
+	restore()
+	if err := os.Remove(filepath.Join(filepath.Dir(n.file), "nod.key.checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	n.find(direct, "I was restored from a copy of 2")
+	n.find(unknown, "I was restored from a copy of 2")
+	n.find(n.w.mention("ada", "done?"), "You said: done?")
+	n.find(n.w.dm("ada", "and here?"), "You said: and here?")
+	if ran := n.ran(); len(ran) != 2 {
+		t.Errorf("ran %q", ran)
 	}
 }

@@ -33,6 +33,7 @@ func common(cfg *config.Config, follow string, bots, allow []string) front.Commo
 func (p *program) connects(c *front.Common, platform string) {
 	inbox := p.inbox()
 	c.Inbox, c.Emoji, c.Logger = inbox, inbox.Emoji, p.log.With("platform", platform)
+	c.Origin = p
 	c.Observe, c.HTTP = p.meter.connection(platform), p.calls
 }
 

@@ -19,6 +19,7 @@ import (
 	"nod/agent/strategy"
 	"nod/agent/view"
 	"nod/chat"
+	"nod/chat/catchup"
 	"nod/cmd/bot/config"
 	"nod/llm"
 	"nod/llm/demo"
@@ -48,6 +49,10 @@ type program struct {
 	standings  *run.Standings
 	forgetting sync.WaitGroup
 	keeping    func() // stops to sign the audit log
+	started    time.Time
+	birth      time.Time  // of the store, at the start
+	copied     time.Time  // the store is a copy of no earlier time, if it is one
+	noticing   sync.Mutex // that the store came back older
 	draining   atomic.Bool
 	gone       sync.Map // platforms that are lost for good, and why
 	losses     atomic.Int32
@@ -98,6 +103,13 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 		p.close()
 		return nil, unusable(err)
 	}
+	p.started, p.copied = time.Now(), lastKnown(ctx, store)
+	birth, err := catchup.Born(ctx, store)
+	if err != nil {
+		p.close()
+		return nil, unusable(err)
+	}
+	p.birth = birth.At
 	p.spans = p.newTracer()
 	p.keeping = p.keepAudit()
 	return p, nil
@@ -304,7 +316,7 @@ func (p *program) inbox() run.Inbox {
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
 		Effects: p.effects, Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
-		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Standings: p.standings,
+		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Standings: p.standings, Older: p.noticed,
 	}
 }
 

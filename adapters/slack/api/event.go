@@ -84,6 +84,7 @@ type Event struct {
 	ThreadTS    string          `json:"thread_ts"`
 	Starter     string          `json:"parent_user_id"` // who wrote the message that the thread is about
 	LatestReply string          `json:"latest_reply"`
+	ReplyUsers  []string        `json:"reply_users"` // some of who answered
 	EventTS     string          `json:"event_ts"`
 	DeletedTS   string          `json:"deleted_ts"`
 	ClientMsgID string          `json:"client_msg_id"`
@@ -260,4 +261,9 @@ func (in Interaction) Filled() (out []form.Filled) {
 		}
 	}
 	return out
+}
+
+// By says whether the bot wrote a message.
+func (ev Event) By(who Whoami) bool {
+	return ev.User == who.UserID || ev.BotID != "" && ev.BotID == who.BotID
 }

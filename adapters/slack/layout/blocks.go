@@ -201,13 +201,14 @@ type Metadata struct {
 		Key     string `json:"key"`
 		Part    int    `json:"part"`
 		Version uint64 `json:"version,omitempty"`
+		Sign    string `json:"sign,omitempty"` // of the store that the post is of
 	} `json:"event_payload"`
 }
 
 // Marked writes the metadata of a part of a post.
-func Marked(key string, n int, version uint64) string {
+func Marked(key string, n int, version uint64, sign string) string {
 	m := Metadata{Type: Mark}
-	m.Payload.Key, m.Payload.Part, m.Payload.Version = key, n, version
+	m.Payload.Key, m.Payload.Part, m.Payload.Version, m.Payload.Sign = key, n, version, sign
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return ""
