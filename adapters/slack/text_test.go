@@ -80,9 +80,12 @@ func TestHarmless(t *testing.T) {
 	for in, want := range map[string]string{
 		"<!channel> <@U123> <#C12> <!subteam^S1> <!date^1^x>": "&lt;!channel> &lt;@U123> &lt;#C12> &lt;!subteam^S1> &lt;!date^1^x>",
 		"`<!DOCTYPE html>` <https://go.dev> a < b && c":       "`<!DOCTYPE html>` <https://go.dev> a < b && c",
-		"`<!channel>`\n\n```\n<@U123>\n```\n![a](b)":          "`<\u2060!channel>`\n\n```\n<\u2060@U123>\n```\n[a](b)",
+		"`<!channel>`\n\n```\n<@U123>\n```\n![a](b)":          "`<\u2060!channel>`\n\n```\n<\u2060@U123>\n```\n[a\\](b)",
 		"[x](!channel) [y]( <@U1>) [z](https://z)":            "[x\\](!channel) [y\\]( &lt;@U1>) [z](https://z)",
 		"[x][1]\n\n[1]: !channel":                             "[x][1]\n\n[1\\]: !channel",
+		`[x\](!channel) [x\\](!here) [x](\!here)`:             `[x\](!channel) [x\\\](!here) [x\](\!here)`,
+		"[x](javascript:a) <javascript:a> [y](a.md)":          "[x\\](javascript:a) &lt;javascript:a> [y\\](a.md)",
+		"[x](HTTPS://a) <mailto:b@c> [y]: https://d":          "[x](HTTPS://a) <mailto:b@c> [y]: https://d",
 	} {
 		if got := layout.Harmless(in); got != want {
 			t.Errorf("harmless(%q) = %q, want %q", in, got, want)

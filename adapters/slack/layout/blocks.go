@@ -84,19 +84,41 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // Markdown from a model or a tool.
 var Mentioning = regexp.MustCompile(`(?i)<([@#][a-z0-9]{2}|!(?:here|channel|everyone|group|subteam|date))`)
 
-// linked is the target of a link that Slack may take for a mention.
-var linked = regexp.MustCompile(`\](\(\s*<?|:\s*<?)([@#!])`)
+// linked begins the target of a link, and angled that of one in angle brackets.
+var (
+	linked = regexp.MustCompile(`(?i)(\\*)\]((?:\(|:)\s*<?)(https?://|mailto:)?`)
+	angled = regexp.MustCompile(`(?i)<[a-z][a-z0-9+.-]*:`)
+)
+
+// unlink makes text of a link whose target is neither http nor mailto: it may be a
+// mention, or a program. An escaped bracket ends no link.
+func unlink(words string) string {
+	words = linked.ReplaceAllStringFunc(words, func(at string) string {
+		m := linked.FindStringSubmatch(at)
+		if m[3] != "" || len(m[1])%2 == 1 {
+			return at
+		}
+		return m[1] + `\]` + m[2]
+	})
+	return angled.ReplaceAllStringFunc(words, func(at string) string {
+		if low := strings.ToLower(at[1:]); strings.HasPrefix(low, "http:") || strings.HasPrefix(low, "https:") || strings.HasPrefix(low, "mailto:") {
+			return at
+		}
+		return "&lt;" + at[1:]
+	})
+}
 
 // Harmless makes Markdown of others unable to mention anybody, or to have a
-// picture fetched from anywhere: that becomes a link. A link to a mention becomes text.
+// picture fetched from anywhere: that becomes a link. A link to anything but http and
+// mailto becomes text.
 // In code an entity would be shown as it is written, so a character without width
 // stands there instead.
 func Harmless(md string) string {
-	if !strings.Contains(md, "![") && !Mentioning.MatchString(md) && !linked.MatchString(md) {
+	if !strings.Contains(md, "![") && !Mentioning.MatchString(md) && unlink(md) == md {
 		return md
 	}
 	return markdown.Outside(md, func(words string) string {
-		words = Mentioning.ReplaceAllString(linked.ReplaceAllString(words, `\]$1$2`), "&lt;$1")
+		words = Mentioning.ReplaceAllString(unlink(words), "&lt;$1")
 		return strings.ReplaceAll(words, "![", "[")
 	}, func(code string) string { return Mentioning.ReplaceAllString(code, "<\u2060$1") })
 }

@@ -1,0 +1,108 @@
+package slack
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// hostile are pieces of texts that are to ring, or to lead elsewhere.
+var hostile = []string{
+	"<!channel>", "<@U0EVE>", "<!subteam^S0EVE>", "<#C0EVE>", "[x](!channel)", "[x](@U0EVE)", "[x](<!here>)", "![x](!here)",
+	"[x][1]\n\n[1]: !here\n", "<javascript:a|x>", "[x](javascript:a)", "&lt;!channel&gt;", "<!here|x>", "a", "*", "_", "~", "\\", "]", "(", "<", "|", "\n", "# ", "> ", "- ", "`",
+}
+
+// trusted are fields that hold words of the file or of the program.
+var trusted = []string{"Approvers", "Approve", "Deny", "Exclude", "Digest", "Call", "Turn", "Parameters", "Ref", "Card", "Home", "Key"}
+
+// poison puts hostile texts in the place of those of a post, but for ids.
+func poison(v reflect.Value, text func() string) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			poison(v.Elem(), text)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !slices.Contains(trusted, f.Name) && f.Type != reflect.TypeFor[map[string]any]() {
+				poison(v.Field(i), text)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			poison(v.Index(i), text)
+		}
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() && v.Len() > 0 && v.CanSet() {
+			v.SetString(text())
+		}
+	}
+}
+
+var (
+	rings     = regexp.MustCompile(`<(?:!(?:channel|here|everyone)|@U0EVE|#C0EVE|!subteam\^S0EVE)`)
+	leads     = regexp.MustCompile(`(?i)<javascript:`)
+	leadsHere = regexp.MustCompile(`(?i)(?:^|[^\\])\]\(\s*<?(?:javascript:|!|@U|#C)`)
+)
+
+// faults lists the texts of a message in which Slack would see a mention or a strange link.
+func faults(v any, in string) (out []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			out = append(out, faults(e, in)...)
+		}
+	case map[string]any:
+		kind, _ := v["type"].(string)
+		if url, _ := v["url"].(string); kind == "link" && !strings.HasPrefix(url, "http") && !strings.HasPrefix(url, "mailto:") {
+			out = append(out, url)
+		}
+		text, isText := v["text"].(string)
+		if isText && (kind == "mrkdwn" || kind == "" || kind == "markdown") && (rings.MatchString(text) || leads.MatchString(text)) || isText && kind == "markdown" && leadsHere.MatchString(text) {
+			out = append(out, text)
+		}
+		for _, e := range v {
+			if _, isText := e.(string); !isText {
+				out = append(out, faults(e, kind)...)
+			}
+		}
+	}
+	return out
+}
+
+// No text of a model, tool, name or page becomes a mention, or a link that is neither
+// http nor mailto, in any form of any post.
+func TestNothingRings(t *testing.T) {
+	t.Parallel()
+	th, in := thread(general, "1.000000"), everything
+	in.Thread, in.Workspace = th, "https://example.slack.com/"
+	rapid.Check(t, func(t *rapid.T) {
+		text := func() string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(hostile), 1, 4).Draw(t, "text"), "")
+		}
+		posts := goldenPosts()
+		for _, name := range slices.Sorted(maps.Keys(posts)) {
+			p := posts[name]
+			poison(reflect.ValueOf(&p).Elem(), text)
+			for _, forms := range partsOf(messageOf(th, p), in) {
+				for _, f := range forms.All().On("") {
+					raw, err := json.Marshal(map[string]any{"text": f.Text, "blocks": f.Blocks})
+					if err != nil {
+						t.Fatal(err)
+					}
+					var sent any
+					_ = json.Unmarshal(raw, &sent) // it was just written
+					if bad := faults(sent, ""); len(bad) > 0 {
+						t.Errorf("%s: %q", name, bad)
+					}
+				}
+			}
+		}
+	})
+}
