@@ -3,47 +3,15 @@ package slack
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"nod/internal/hostile"
 )
-
-// hostile are pieces of texts that are to ring, or to lead elsewhere.
-var hostile = []string{
-	"<!channel>", "<@U0EVE>", "<!subteam^S0EVE>", "<#C0EVE>", "[x](!channel)", "[x](@U0EVE)", "[x](<!here>)", "![x](!here)",
-	"[x][1]\n\n[1]: !here\n", "<javascript:a|x>", "[x](javascript:a)", "&lt;!channel&gt;", "<!here|x>", "a", "*", "_", "~", "\\", "]", "(", "<", "|", "\n", "# ", "> ", "- ", "`",
-}
-
-// trusted are fields that hold words of the file or of the program.
-var trusted = []string{"Approvers", "Approve", "Deny", "Exclude", "Digest", "Call", "Turn", "Parameters", "Ref", "Card", "Home", "Key"}
-
-// poison puts hostile texts in the place of those of a post, but for ids.
-func poison(v reflect.Value, text func() string) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			poison(v.Elem(), text)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && !slices.Contains(trusted, f.Name) && f.Type != reflect.TypeFor[map[string]any]() {
-				poison(v.Field(i), text)
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			poison(v.Index(i), text)
-		}
-	case reflect.String:
-		if v.Type() == reflect.TypeFor[string]() && v.Len() > 0 && v.CanSet() {
-			v.SetString(text())
-		}
-	}
-}
 
 var (
 	rings     = regexp.MustCompile(`<(?:!(?:channel|here|everyone)|@U0EVE|#C0EVE|!subteam\^S0EVE)`)
@@ -83,13 +51,10 @@ func TestNothingRings(t *testing.T) {
 	th, in := thread(general, "1.000000"), everything
 	in.Thread, in.Workspace = th, "https://example.slack.com/"
 	rapid.Check(t, func(t *rapid.T) {
-		text := func() string {
-			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(hostile), 1, 4).Draw(t, "text"), "")
-		}
 		posts := goldenPosts()
 		for _, name := range slices.Sorted(maps.Keys(posts)) {
 			p := posts[name]
-			poison(reflect.ValueOf(&p).Elem(), text)
+			hostile.Poison(t, &p)
 			for _, forms := range partsOf(messageOf(th, p), in) {
 				for _, f := range forms.All().On("") {
 					raw, err := json.Marshal(map[string]any{"text": f.Text, "blocks": f.Blocks})

@@ -1,0 +1,53 @@
+// Package hostile puts texts that are meant to ring, or to lead elsewhere, into the
+// posts of tests.
+package hostile
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"nod/chat"
+)
+
+// Poison puts such texts in the place of those of a post, but for ids.
+func Poison(t *rapid.T, p *chat.Post) {
+	poison(reflect.ValueOf(p).Elem(), func() string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 4).Draw(t, "text"), "")
+	})
+}
+
+// pieces are parts of texts that are meant to ring, or to lead elsewhere.
+var pieces = []string{
+	"<!channel>", "<@U0EVE>", "<!subteam^S0EVE>", "<#C0EVE>", "[x](!channel)", "[x](@U0EVE)", "[x](<!here>)", "![x](!here)",
+	"[x][1]\n\n[1]: !here\n", "<javascript:a|x>", "[x](javascript:a)", "&lt;!channel&gt;", "<!here|x>", "a", "*", "_", "~", "\\", "]", "(", "<", "|", "\n", "# ", "> ", "- ", "`",
+}
+
+// trusted are fields that hold words of the file or of the program.
+var trusted = []string{"Approvers", "Approve", "Deny", "Exclude", "Digest", "Call", "Turn", "Parameters", "Ref", "Card", "Home", "Key"}
+
+// poison replaces the texts of a value.
+func poison(v reflect.Value, text func() string) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			poison(v.Elem(), text)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !slices.Contains(trusted, f.Name) && f.Type != reflect.TypeFor[map[string]any]() {
+				poison(v.Field(i), text)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			poison(v.Index(i), text)
+		}
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() && v.Len() > 0 && v.CanSet() {
+			v.SetString(text())
+		}
+	}
+}
