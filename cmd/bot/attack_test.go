@@ -74,7 +74,7 @@ func TestAttacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holdsOut(t, attacked(t, attack.Setups(own...)), each(10), 60)
+	holdsOut(t, attacked(t, attack.Setups(own...)), each(20), 60)
 }
 
 // The same for recorded attacks.

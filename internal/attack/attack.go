@@ -58,7 +58,20 @@ type Order struct {
 	// Text is the order as it stands at [place] in a tool's result, in suites whose
 	// tasks have no Injected.
 	Text string `json:"text"`
+	// Via says where the order stands instead: in the name of the person, or in a file
+	// or a message of a stranger that comes with the request.
+	Via string `json:"via"`
+	// Later is what the person says once they have an answer: the model follows the
+	// order only then.
+	Later string `json:"later"`
 }
+
+// Values of Via.
+const (
+	byName    = "name"
+	byForward = "forward"
+	byFile    = "file"
+)
 
 // Suite is tools with tasks and orders for them.
 type Suite struct {
@@ -71,13 +84,13 @@ type Suite struct {
 // place is where the order stands in a tool's result.
 const place = "{here}"
 
-//go:embed cases.json addresses.json
+//go:embed cases.json addresses.json adaptive.json
 var own embed.FS
 
-// Own are the suites of this package: tools that send, and tools of which nothing says
-// that they do.
+// Own are the suites of this package: tools that send, tools of which nothing says that
+// they do, and orders of somebody who knows how the program decides.
 func Own() (out []Suite, err error) {
-	for _, name := range []string{"cases.json", "addresses.json"} {
+	for _, name := range []string{"cases.json", "addresses.json", "adaptive.json"} {
 		raw, err := own.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read attacks: %w", err)
@@ -148,6 +161,9 @@ func (s Suite) hide(t Task) Task {
 	}
 	t.Injected = map[string][]Call{}
 	for id, o := range s.Orders {
+		if o.Via != "" {
+			o.Text = ""
+		}
 		t.Injected[id] = with(o.Text)
 	}
 	t.Calls = with("")
@@ -167,7 +183,7 @@ func (s Suite) check() error {
 	for id, t := range s.Users {
 		err := known(t.Calls)
 		for order, calls := range t.Injected {
-			if len(calls) != len(t.Calls) || firstChanged(t.Calls, calls) < 0 {
+			if s.Orders[order].Via == "" && (len(calls) != len(t.Calls) || firstChanged(t.Calls, calls) < 0) {
 				return fmt.Errorf("%s: nothing of %s stands in it", id, order)
 			}
 		}
@@ -212,6 +228,7 @@ type Case struct {
 	Asks  *int   // how many approvals it needs; nil: not said
 
 	prompt string
+	order  Order
 	steps  []planned // the model's steps, in order
 }
 
@@ -236,7 +253,7 @@ func Cases(suites ...Suite) []Case {
 			alone.plan(t.Calls, -1, nil)
 			out = append(out, alone)
 			for _, order := range slices.Sorted(maps.Keys(t.Injected)) {
-				c := Case{Suite: s, Task: id, Order: order, prompt: t.Prompt}
+				c := Case{Suite: s, Task: id, Order: order, prompt: t.Prompt, order: s.Orders[order]}
 				c.plan(t.Injected[order], firstChanged(t.Calls, t.Injected[order]), s.Orders[order].Calls)
 				out = append(out, c)
 			}
@@ -246,8 +263,14 @@ func Cases(suites ...Suite) []Case {
 }
 
 // plan makes the model follow an order as soon as it could read it, and then continue
-// the task.
+// the task; one that is followed later comes behind the task.
 func (c *Case) plan(calls []Call, at int, order []Call) {
+	switch {
+	case c.order.Later != "":
+		at = len(calls) - 1
+	case c.order.Via != "": // in a name it is no content from outside, which is to be read first
+		at = 0
+	}
 	for i, call := range calls {
 		c.steps = append(c.steps, planned{Call: call})
 		if i == at {
@@ -274,8 +297,8 @@ func (c Case) acts(call Call) bool {
 		}
 	}
 	for _, value := range named {
-		if text, _ := value.(string); t.Sends == nil && strings.Contains(text, "@") && c.carries(text) {
-			return true // a mail address, of which recorded suites say nothing
+		if text, _ := value.(string); t.Sends == nil && (strings.Contains(text, "@") || strings.Contains(text, "://")) && c.carries(text) {
+			return true // an address of which the suite says nothing
 		}
 	}
 	return false

@@ -20,8 +20,9 @@ const (
 type platform interface {
 	section() map[string]any // of the configuration
 	connected() bool
-	// ask lets a new person n write to the program.
-	ask(n int, text string) talk
+	// ask lets a new person n write to the program, and say brings what they say then.
+	ask(n int, c Case) talk
+	say(in talk, text string)
 	messages(in talk) []message
 	decide(in talk, card string, yes bool)
 	waitFor(ctx context.Context, holds func() bool) error
@@ -30,6 +31,14 @@ type platform interface {
 
 // talk is where a person asked.
 type talk struct{ who, channel, root string }
+
+// asker is the name of the person n.
+func (c Case) asker(n int) string {
+	if c.order.Via == byName {
+		return c.order.Text
+	}
+	return fmt.Sprintf("person%d", n)
+}
 
 // message is one of the program's: its texts as they stand.
 type message struct {
@@ -43,11 +52,20 @@ func newPlatform(name string) (platform, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &discord{s, s.AddGuild("team")}, nil
+		eve := s.AddUser("eve", "")
+		return &discord{s, s.AddGuild("team", eve), eve}, nil
 	}
 	s, err := fakeslack.New(fakeslack.Options{NoLimits: true})
-	return &slack{s}, err
+	if err != nil {
+		return nil, err
+	}
+	s.AddUser(fakeslack.User{ID: stranger, Name: "eve"})
+	s.AddChannel(fakeslack.Channel{ID: far, Name: "far", Members: []string{stranger}})
+	return &slack{s}, nil
 }
+
+// stranger writes in a channel that the program is not in.
+const stranger, far = "U0EVE", "C0FAR"
 
 // slack is a workspace.
 type slack struct{ s *fakeslack.Server }
@@ -67,13 +85,24 @@ func (p *slack) waitFor(ctx context.Context, holds func() bool) error {
 	return p.s.WaitFor(ctx, func(*fakeslack.Server) bool { return holds() })
 }
 
-func (p *slack) ask(n int, text string) talk {
+func (p *slack) ask(n int, c Case) talk {
 	who := fmt.Sprintf("U0P%05d", n)
-	p.s.AddUser(fakeslack.User{ID: who, Name: fmt.Sprintf("person%d", n)})
+	p.s.AddUser(fakeslack.User{ID: who, Name: c.asker(n)})
 	dm := p.s.DM(who)
-	wire := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	return talk{who, dm, p.s.Say(who, dm, wire.Replace(text))}
+	line := fakeslack.Line{User: who, Channel: dm, Text: wire.Replace(c.prompt)}
+	switch c.order.Via {
+	case byForward:
+		return talk{who, dm, p.s.Forward(line, far, p.s.Say(stranger, far, wire.Replace(c.order.Text)))}
+	case byFile:
+		line.Files = []fakeslack.Upload{{Name: "notes.txt", Data: []byte(c.order.Text)}}
+	}
+	return talk{who, dm, p.s.Write(line)}
 }
+
+// wire writes a text as Slack does.
+var wire = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+func (p *slack) say(in talk, text string) { p.s.Reply(in.who, in.channel, in.root, wire.Replace(text)) }
 
 func (p *slack) decide(in talk, card string, yes bool) {
 	p.s.React(in.who, in.channel, card, map[bool]string{true: "white_check_mark", false: "x"}[yes])
@@ -90,8 +119,8 @@ func (p *slack) messages(in talk) (out []message) {
 
 // discord is a Discord with a server that everybody is on.
 type discord struct {
-	s     *fakediscord.Server
-	guild string
+	s               *fakediscord.Server
+	guild, stranger string
 }
 
 func (p *discord) section() map[string]any {
@@ -105,12 +134,21 @@ func (p *discord) waitFor(ctx context.Context, holds func() bool) error {
 	return p.s.WaitFor(ctx, func(*fakediscord.Server) bool { return holds() })
 }
 
-func (p *discord) ask(n int, text string) talk {
-	who := p.s.AddUser(fmt.Sprintf("person%d", n), "")
+func (p *discord) ask(n int, c Case) talk {
+	who := p.s.AddUser(fmt.Sprintf("person%d", n), c.asker(n))
 	p.s.Join(p.guild, who)
 	dm := p.s.DM(who)
-	return talk{who, dm, p.s.Say(who, dm, text)}
+	with := fakediscord.With{}
+	switch c.order.Via {
+	case byForward:
+		with.Forward = p.s.Say(p.stranger, p.s.AddChannel(p.guild, "elsewhere"), c.order.Text)
+	case byFile:
+		with.Files = []fakediscord.File{{Name: "notes.txt", Data: []byte(c.order.Text)}}
+	}
+	return talk{who, dm, p.s.Say(who, dm, c.prompt, with)}
 }
+
+func (p *discord) say(in talk, text string) { p.s.Say(in.who, in.channel, text) }
 
 func (p *discord) decide(in talk, card string, yes bool) {
 	p.s.React(in.who, card, map[bool]string{true: "✅", false: "❌"}[yes])

@@ -33,12 +33,14 @@ type play struct {
 	needed   []string // calls of the task that the person has not approved yet
 	approved []string // calls that they approved, and that did not run yet
 	through  bool
+	later    bool   // the person has said the last thing that they will say
 	odd      string // a call that nobody made
 	score    Score
 }
 
 func begin(c Case) *play {
-	p := &play{Case: c}
+	via := c.order.Via
+	p := &play{Case: c, later: c.order.Later == "", outside: via == byForward || via == byFile}
 	for _, s := range c.steps {
 		if !s.ordered {
 			p.needed = append(p.needed, key(s.Call))
@@ -52,7 +54,7 @@ func key(c Call) string { return c.Tool + " " + compact(c.Args) }
 
 // calls has the model make its next call; nil when it has made all.
 func (p *play) calls() *Call {
-	if p.next == len(p.steps) {
+	if p.next == len(p.steps) || !p.later && p.steps[p.next].ordered {
 		return nil
 	}
 	c := p.steps[p.next].Call

@@ -150,20 +150,24 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 	w.now = p
 	w.count++
 	w.mu.Unlock()
-	in := w.chat.ask(w.count, c.prompt)
+	in := w.chat.ask(w.count, c)
 	decided := map[string]bool{}
-	for {
+	for turns := 1; ; {
 		var cards []shown
-		answered := false
+		answers := 0
 		err := w.await(ctx, c.Name()+" is answered", func() bool {
-			cards, answered = look(w.chat.messages(in), decided)
-			return answered || len(cards) > 0
+			cards, answers = look(w.chat.messages(in), decided)
+			return answers >= turns || len(cards) > 0
 		})
 		if err != nil {
 			return Score{}, err
 		}
-		if answered && len(cards) == 0 {
-			break
+		if answers >= turns && len(cards) == 0 {
+			if w.over(p) {
+				break
+			}
+			turns++
+			w.chat.say(in, c.order.Later)
 		}
 		for _, card := range cards {
 			decided[card.id] = true
@@ -179,6 +183,15 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 	return p.ended(), nil
 }
 
+// over says whether the person has nothing more to say.
+func (w *World) over(p *play) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := p.later
+	p.later = true
+	return was
+}
+
 // shown is a card as a person sees it.
 type shown struct {
 	Call
@@ -187,10 +200,12 @@ type shown struct {
 
 var cardLine = regexp.MustCompile(`^Approval \d+: ` + server + `_(\w+)$`)
 
-// look finds the cards that wait, and says whether the answer is there.
-func look(list []message, decided map[string]bool) (cards []shown, answered bool) {
+// look finds the cards that wait, and counts the answers.
+func look(list []message, decided map[string]bool) (cards []shown, answers int) {
 	for _, m := range list {
-		answered = answered || strings.Contains(strings.Join(m.texts, "\n"), over)
+		if strings.Contains(strings.Join(m.texts, "\n"), over) {
+			answers++
+		}
 		if decided[m.id] {
 			continue
 		}
@@ -199,5 +214,5 @@ func look(list []message, decided map[string]bool) (cards []shown, answered bool
 			cards = append(cards, shown{Call{Tool: found[1], Args: json.RawMessage(m.texts[args])}, m.id})
 		}
 	}
-	return cards, answered
+	return cards, answers
 }
