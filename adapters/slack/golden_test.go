@@ -2,11 +2,13 @@ package slack
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -144,18 +146,28 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// So do these for what people open.
-func TestGoldenViews(t *testing.T) {
+// viewer is a test, or a try of one.
+type viewer interface {
+	Context() context.Context
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// goldenViews are what people open, once change has changed what stands in it.
+func goldenViews(t viewer, change func(any)) map[string]any {
 	th := thread(general, "1.000000")
-	home := homeView(chat.Home{
+	shown := chat.Home{
 		Waiting: []chat.Waits{{Thread: th, Ref: api.InThread(th, "1.000300"), Number: 3, Tool: "deploy", Requester: chat.User{ID: "U0ADA"}, Deadline: time.Unix(1795000000, 0)}},
 		Limits:  []chat.Allowance{{Of: "what one person may use in a day", Used: "1200", Most: "200000 tokens"}},
 		Tools: []chat.Offer{
 			{Name: "clock", About: "Tells the time.", Risk: "runs by itself"},
 			{Name: "deploy", About: "Deploy a service.", Risk: "asks for approval: requester"},
 		},
-	}, "https://example.slack.com/", time.Unix(1794999000, 0))
+	}
+	change(&shown)
+	home := homeView(shown, "https://example.slack.com/", time.Unix(1794999000, 0))
 	again := *steps(2, true)
+	change(&again)
 	again.Items[0].Calls[0].ID, again.Items[0].Calls[0].Again = "7-1-1", true
 	window, err := stepsWindow("slack:x 7", stepPages("slack:x", again), 0)
 	if err != nil {
@@ -164,6 +176,11 @@ func TestGoldenViews(t *testing.T) {
 	in := ledger.New()
 	asks := approval()
 	asks.Number, asks.Parameters, asks.Args = 3, deployParameters, `{"env":"prod","note":"two\nlines","copies":2}`
+	args := asks.Args
+	change(asks)
+	if args != asks.Args {
+		asks.Args = `{"env":` + strconv.Quote(asks.Args) + `}`
+	}
 	in.Cards["c1"] = *asks
 	asks.Parameters = ""
 	in.Cards["c2"] = *asks
@@ -181,7 +198,7 @@ func TestGoldenViews(t *testing.T) {
 		return view
 	}
 	answer, short := api.InThread(th, "1.000300"), chat.ThreadID{Platform: Platform, Channel: "x"}
-	for name, view := range map[string]any{
+	return map[string]any{
 		"again-form":     form(front.Click{Verb: front.Rerun, Thread: short, Call: "c1"}),
 		"edit-form":      form(front.Click{Verb: front.Edit, Thread: th, Call: "c1"}),
 		"edit-form-json": form(front.Click{Verb: front.Edit, Thread: th, Call: "c2"}),
@@ -189,7 +206,12 @@ func TestGoldenViews(t *testing.T) {
 		"opinion-form":   form(front.Click{Verb: front.Bad, On: answer}),
 		"opinion-asked":  confided(f.Wonder(th, chat.User{ID: "U0ADA"}, answer)),
 		"home":           home, "steps-window": window,
-	} {
+	}
+}
+
+// So do these for what people open.
+func TestGoldenViews(t *testing.T) {
+	for name, view := range goldenViews(t, func(any) {}) {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

@@ -44,6 +44,17 @@ func faults(v any, in string) (out []string) {
 	return out
 }
 
+// sentFaults lists the faults of a value as it is sent.
+func sentFaults(t *rapid.T, v any) []string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent any
+	_ = json.Unmarshal(raw, &sent) // it was just written
+	return faults(sent, "")
+}
+
 // No text of a model, tool, name or page becomes a mention, or a link that is neither
 // http nor mailto, in any form of any post.
 func TestNothingRings(t *testing.T) {
@@ -51,19 +62,18 @@ func TestNothingRings(t *testing.T) {
 	th, in := thread(general, "1.000000"), everything
 	in.Thread, in.Workspace = th, "https://example.slack.com/"
 	rapid.Check(t, func(t *rapid.T) {
+		for name, view := range goldenViews(t, func(v any) { hostile.Poison(t, v) }) {
+			if bad := sentFaults(t, view); len(bad) > 0 {
+				t.Errorf("%s: %q", name, bad)
+			}
+		}
 		posts := goldenPosts()
 		for _, name := range slices.Sorted(maps.Keys(posts)) {
 			p := posts[name]
 			hostile.Poison(t, &p)
 			for _, forms := range partsOf(messageOf(th, p), in) {
 				for _, f := range forms.All().On("") {
-					raw, err := json.Marshal(map[string]any{"text": f.Text, "blocks": f.Blocks})
-					if err != nil {
-						t.Fatal(err)
-					}
-					var sent any
-					_ = json.Unmarshal(raw, &sent) // it was just written
-					if bad := faults(sent, ""); len(bad) > 0 {
+					if bad := sentFaults(t, map[string]any{"text": f.Text, "blocks": f.Blocks}); len(bad) > 0 {
 						t.Errorf("%s: %q", name, bad)
 					}
 				}

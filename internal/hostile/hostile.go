@@ -8,12 +8,10 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
-
-	"nod/chat"
 )
 
-// Poison puts such texts in the place of those of a post, but for ids.
-func Poison(t *rapid.T, p *chat.Post) {
+// Poison puts such texts in the place of those that a pointer leads to, but for ids.
+func Poison(t *rapid.T, p any) {
 	poison(reflect.ValueOf(p).Elem(), func() string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 4).Draw(t, "text"), "")
 	})
@@ -26,7 +24,7 @@ var pieces = []string{
 }
 
 // trusted are fields that hold words of the file or of the program.
-var trusted = []string{"Approvers", "Approve", "Deny", "Exclude", "Digest", "Call", "Turn", "Parameters", "Ref", "Card", "Home", "Key"}
+var trusted = []string{"Approvers", "Approve", "Deny", "Exclude", "Digest", "Call", "Turn", "Parameters", "Ref", "Card", "Home", "Thread", "Key"}
 
 // poison replaces the texts of a value.
 func poison(v reflect.Value, text func() string) {

@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"internal/sim/simulate":     {"*"},
 	"internal/sim/mutate":       {"*"},
 	"internal/ledger":           {"chat"},
-	"internal/hostile":          {"chat"},
+	"internal/hostile":          {},
 	"internal/attack":           {"*"},
 	"internal/attack/replay":    {"*"},
 	"internal/fakeslack":        {"chat"},
