@@ -64,27 +64,26 @@ const (
 
 // NextVote finds the next reaction to judge. If known facts are not enough for any, it
 // gives the look-ups for the cheapest ones, and the first of these. No approval overtakes a
-// denial, and no vote an earlier one of the same person.
+// denial, no denial an approval, and no vote an earlier one of the same person.
 func NextVote(s *thread.Thread, known Facts) (pick thread.Reaction, ask Ask, ok bool) {
 	type queue struct {
 		on *thread.Call
-		of chat.UserID // "": everybody, behind a denial
+		of chat.UserID    // "": of all who gave the same verdict
+		is memory.Verdict // "": any
 	}
+	contrary := map[memory.Verdict]memory.Verdict{memory.Approve: memory.Deny, memory.Deny: memory.Approve}
 	least, held := inGroup+1, map[queue]need{}
 	for _, r := range votesInOrder(s) {
 		c, own := s.Posts.Cards[r.On], needs(s, r)
-		n := held[queue{c, r.By.ID}]
+		is, n := verdictOf(s, r.Reaction), held[queue{on: c, of: r.By.ID}]
 		if own != nothing {
-			n = max(n, held[queue{on: c}])
+			n = max(n, held[queue{on: c, is: contrary[is]}])
 		}
 		if n == nothing && (own == nothing || known.suffice(s, r)) {
 			return r, Ask{}, true
 		}
 		n = max(n, own)
-		held[queue{c, r.By.ID}] = n
-		if verdictOf(s, r.Reaction) == memory.Deny {
-			held[queue{on: c}] = n
-		}
+		held[queue{on: c, of: r.By.ID}], held[queue{on: c, is: is}] = n, max(n, held[queue{on: c, is: is}])
 		if n < least {
 			least, pick, ask = n, r, Ask{}
 		}
@@ -117,15 +116,10 @@ func votesInOrder(s *thread.Thread) []thread.Reaction {
 func needs(s *thread.Thread, r thread.Reaction) need {
 	v := voteOf(s, r)
 	always := func(string) (bool, error) { return true, nil }
-	never := func(string) (bool, error) { return false, nil }
-	switch c := s.Posts.Cards[r.On]; {
-	case v.Verdict == memory.Withdraw || ignored(s, r, v, always) != "":
+	if v.Verdict == memory.Withdraw || ignored(s, r, v, always) != "" {
 		return nothing
-	case v.Verdict == memory.Deny && v.By.ID == c.Asked.Requester.ID && ignored(s, r, v, never) == "":
-		return nothing
-	default:
-		return needOf(c, v.By.ID, r.At)
 	}
+	return max(named, needOf(s.Posts.Cards[r.On], v.By.ID, r.At))
 }
 
 // needOf is the look-up by which a person may decide a call; nothing where no rule can mean
@@ -186,12 +180,12 @@ func (known Facts) suffice(s *thread.Thread, r thread.Reaction) bool {
 	c := s.Posts.Cards[r.On]
 	return !slices.ContainsFunc(concerned(s, r), func(u chat.User) bool {
 		k := known[u.ID]
-		if needOf(c, u.ID, r.At) != inGroup || k.Asked {
+		if needOf(c, u.ID, r.At) != inGroup {
 			return !k.Asked
 		}
 		return slices.ContainsFunc(c.ApproversAt(r.At), func(rule string) bool {
 			m, asked := k.Groups[rule]
-			return policy.IsGroup(rule) && (!asked || m.In)
+			return policy.IsGroup(rule) && (!asked || m.In && !k.Asked)
 		})
 	})
 }

@@ -70,9 +70,6 @@ func voteOf(s *thread.Thread, r thread.Reaction) memory.Vote {
 		v.Call = c.ID
 		if c.Asked != nil {
 			v.Rules = c.WiderAt(r.At)
-			if v.By.ID == c.Asked.Requester.ID {
-				v.By.Name = c.Asked.Requester.Name
-			}
 		}
 	}
 	return v
