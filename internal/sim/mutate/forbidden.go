@@ -4,7 +4,8 @@ package main
 // them: more than the simulation has them do.
 const forbids = "TestNothingForbiddenRuns"
 
-// forbidden are mistakes about who may do what with a call.
+// forbidden are mistakes about who may do what with a call. Those about older stores and
+// about asking anew are seen by tests of cases.
 var forbidden = []mutant{
 	{"forbidden: votes count that come too late", votes, "	case !v.at.Before(c.Deadline()):\n", "	case false:\n", forbids},
 	{"forbidden: calls are changed too late", changes, "	case !k.Thread.Now.Before(c.Deadline()):\n", "	case false:\n", forbids},
@@ -35,4 +36,14 @@ var forbidden = []mutant{
 	{"anew: votes of before count", asks, "		c.Votes = Votes{On: c.Votes.On}\n", "		c.Votes = Votes{On: c.Votes.On, Given: c.Votes.Given}\n", forbids},
 	{"anew: votes on the earlier card count", asks, "		delete(s.Posts.Cards, c.Card.Ref) // a vote on the old card is not for the new one\n", "", forbids},
 	{"anew: a changed preview is not asked for", "agent/approval/previews.go", "	if k.Differs(c) {\n		return true\n	}\n", "", forbids},
+	{"older: votes of before a restore count", "agent/thread/lost.go", "return c.Ask.Seq < s.Older.Seq", "return false", "TestAskedAnewAfterARestore"},
+	{"older: a card of an earlier process is not read", "agent/restored.go", "&& !d.log.claim.Proven(proof)", "&& false", "TestNothingIsDecidedByAnUnknownCard"},
+	{"older: a card that shows more is not believed", "agent/approval/older.go", "case c.Card.Shows != \"\":", "case false:", "TestACardThatShowsMoreIsBelieved"},
+	{"older: a turn that had gone further goes on", "agent/approval/older.go", "if k.Thread.Older.Own == 0 {", "if true {", "TestATurnThatHadGoneFurtherEnds"},
+	{"older: people are told again and again", "agent/restored.go", "if !d.thread.Has(name) {", "if true {", "TestPeopleAreToldOfARestore"},
+	{"older: numbers of lost cards are used again", "agent/thread/lost.go", "/100*100 + 100", "", "TestCardsCountOn"},
+	{"asks: forget begins to count anew", "agent/thread/cut.go", "max(kept.Approvals.Asks, b.Asks)", "kept.Approvals.Asks", "TestCardsCountOn"},
+	{"asks: a call that was tampered with is asked anew", settle, "if c.Asked != nil && !k.intact(c) {", "if false {", "TestApprovedAndNeverBegun"},
+	{"asks: processes with different files ask for ever", again, "if c.Asked.Again >= mostStricter {", "if false {", "TestApprovedAndNeverBegun"},
+	{"asks: what never began is called approved", calls, "return c.Decided != nil && !c.TurnedDown() && !c.Started &&", "return false && c.Decided != nil &&", "TestApprovedAndNeverBegun"},
 }

@@ -114,6 +114,9 @@ func property(bin, test string, sequences int) (what string, noticed bool) {
 			return strings.TrimSpace(failed), true
 		}
 	}
+	if bytes.Contains(out, []byte("--- FAIL: "+test)) { // no property, but cases
+		return "fails", true
+	}
 	return "fails otherwise: " + string(out), false
 }
 
