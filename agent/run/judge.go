@@ -38,12 +38,10 @@ func (d *driver) vote(on chat.MessageRef, v memory.Vote, lapsed []memory.Vote) e
 	var bodies []memory.Body
 	for _, l := range lapsed {
 		bodies = append(bodies, l)
+		d.tell(v.By, on, agent.Lapsed(l)) // before the card shows it
 	}
 	if err := d.commit(append(bodies, v)...); err != nil {
 		return err
-	}
-	for _, l := range lapsed {
-		d.tell(v.By, on, agent.Lapsed(l))
 	}
 	if !v.Counts && !v.By.Bot && v.Verdict != memory.Withdraw && (v.Grant == nil || v.Button) { // a word is answered
 		d.tell(v.By, on, agent.Uncounted(v))
