@@ -215,7 +215,7 @@ func Lapsed(s *thread.Thread, v memory.Vote, at time.Time, known Facts) (out []m
 		k := known[o.By.ID]
 		var why string
 		switch {
-		case o.By.ID == v.By.ID:
+		case o.By.ID == v.By.ID, excludes(c, o.By.ID): // who is excluded is not counted anyway
 			continue
 		case k.Err != nil:
 			why = textDoubt

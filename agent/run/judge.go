@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"nod/agent"
 	"nod/agent/approval"
@@ -38,7 +39,10 @@ func (d *driver) vote(on chat.MessageRef, v memory.Vote, lapsed []memory.Vote) e
 	var bodies []memory.Body
 	for _, l := range lapsed {
 		bodies = append(bodies, l)
-		d.tell(v.By, on, agent.Lapsed(l)) // before the card shows it
+		// It is told before the card shows it, if the platform is not slow.
+		told, at := newGroup(d.Host), d.whereabouts(on)
+		told.Go(func() { d.whisper(at, v.By, on, agent.Lapsed(l)) })
+		told.waitUntil(d.Host.Now().Add(time.Second))
 	}
 	if err := d.commit(append(bodies, v)...); err != nil {
 		return err
