@@ -8,16 +8,39 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
 	"pgregory.net/rapid"
 
 	"nod/internal/hostile"
 )
 
 var (
-	rings     = regexp.MustCompile(`<(?:!(?:channel|here|everyone)|@U0EVE|#C0EVE|!subteam\^S0EVE)`)
-	leads     = regexp.MustCompile(`(?i)<javascript:`)
-	leadsHere = regexp.MustCompile(`(?i)(?:^|[^\\])\]\(\s*<?(?:javascript:|!|@U|#C)`)
+	rings = regexp.MustCompile(`<(?:!(?:channel|here|everyone)|@U0EVE|#C0EVE|!subteam\^S0EVE)`)
+	leads = regexp.MustCompile(`(?i)<javascript:`)
 )
+
+// leadsAstray says whether Markdown holds a link that is neither http nor mailto. In code
+// there is none.
+func leadsAstray(md string) (found bool) {
+	source := []byte(md)
+	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(source)), func(n ast.Node, in bool) (ast.WalkStatus, error) {
+		switch l := n.(type) {
+		case *ast.Link:
+			found = found || strange(string(l.Destination))
+		case *ast.AutoLink:
+			found = found || strange(string(l.URL(source)))
+		}
+		return ast.WalkContinue, nil
+	})
+	return found
+}
+
+// strange says whether an address is neither http nor mailto.
+func strange(url string) bool {
+	return !strings.HasPrefix(url, "http") && !strings.HasPrefix(url, "mailto:")
+}
 
 // faults lists the texts of a message in which Slack would see a mention or a strange link.
 func faults(v any, in string) (out []string) {
@@ -28,12 +51,14 @@ func faults(v any, in string) (out []string) {
 		}
 	case map[string]any:
 		kind, _ := v["type"].(string)
-		if url, _ := v["url"].(string); kind == "link" && !strings.HasPrefix(url, "http") && !strings.HasPrefix(url, "mailto:") {
+		if url, _ := v["url"].(string); kind == "link" && strange(url) {
 			out = append(out, url)
 		}
-		text, isText := v["text"].(string)
-		if isText && (kind == "mrkdwn" || kind == "" || kind == "markdown") && (rings.MatchString(text) || leads.MatchString(text)) || isText && kind == "markdown" && leadsHere.MatchString(text) {
-			out = append(out, text)
+		words, isText := v["text"].(string)
+		markup := isText && (kind == "mrkdwn" || kind == "")
+		md := isText && kind == "markdown"
+		if (markup || md) && rings.MatchString(words) || markup && leads.MatchString(words) || md && leadsAstray(words) {
+			out = append(out, words)
 		}
 		for _, e := range v {
 			if _, isText := e.(string); !isText {

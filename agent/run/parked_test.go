@@ -72,7 +72,7 @@ func TestParkedCostsNothingOnRedis(t *testing.T) {
 }
 
 func parkedCostNothing(t *testing.T, full memory.Full) {
-	const parked = 50
+	const parked = 20
 	act := tool("act", false)
 	act.Risk = policy.Ask
 	act.Rules.Timeout, act.Rules.Remind = 4*time.Hour, time.Hour

@@ -77,11 +77,14 @@ func TestAttacks(t *testing.T) {
 	holdsOut(t, attacked(t, attack.Setups(own...)), each(20), 60)
 }
 
+// raced says that the race detector looks on, which takes ten times as long.
+var raced bool
+
 // The same for recorded attacks.
 func TestRecordedAttacks(t *testing.T) {
 	t.Parallel()
 	n := 10
-	if testing.Short() {
+	if testing.Short() || raced {
 		n = 80
 	}
 	holdsOut(t, attacked(t, attack.Setups(recorded(t)...)), each(n), 3000/n)

@@ -43,6 +43,9 @@ func (s *Server) Reply(user, channel, thread, text string) string {
 
 // Write has somebody write, and gives the timestamp.
 func (s *Server) Write(l Line) string {
+	if l.User == "" && l.Bot == "" && l.Username == "" {
+		panic("fakeslack: nobody writes " + l.Text)
+	}
 	defer s.change()()
 	ch := s.channel(l.Channel)
 	m := &message{
