@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"nod/adapters/discord"
@@ -54,10 +55,16 @@ func (p *program) Found(ctx context.Context, own front.Own) error {
 	if err != nil {
 		return fmt.Errorf("look whether a post is known: %w", err)
 	}
-	if n := len(log); n > 0 && log[n-1].Seq >= turn {
+	if reaches(log, turn) {
 		return nil
 	}
 	return p.older(ctx, own.Thread)
+}
+
+// reaches says whether a log has an entry of that number, or a later one. Letters that no
+// turn has taken in yet stand last, and have none.
+func reaches(log []memory.Entry, seq uint64) bool {
+	return slices.ContainsFunc(log, func(e memory.Entry) bool { return e.Seq >= seq })
 }
 
 // noticed is older, of the runner.

@@ -8,6 +8,7 @@ import (
 
 	"nod/internal/fakediscord"
 	"nod/internal/fakeslack"
+	"nod/memory"
 )
 
 // eachRestored plays on Slack and Discord, with both stores, on the machine of before and on
@@ -106,5 +107,24 @@ func TestOpsRestoredOnANewMachineAnswersNothingAgain(t *testing.T) {
 	n.find(n.w.dm("ada", "and here?"), "You said: and here?")
 	if ran := n.ran(); len(ran) != 2 {
 		t.Errorf("ran %q", ran)
+	}
+}
+
+// A letter that no turn has taken in stands last, and has no number: it proves nothing.
+func TestReaches(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		log  []memory.Entry
+		want bool
+	}{
+		{nil, false},
+		{[]memory.Entry{{Seq: 6}}, false},
+		{[]memory.Entry{{Seq: 6}, {Seq: 7}, {}}, true},
+		{[]memory.Entry{{Seq: 9}, {}, {}}, true},
+		{[]memory.Entry{{}}, false},
+	} {
+		if got := reaches(c.log, 7); got != c.want {
+			t.Errorf("%v: %v", c.log, got)
+		}
 	}
 }
