@@ -170,7 +170,7 @@ func (a *Adapter) showText(ref chat.MessageRef, t *chat.Text) error {
 	if s.text == t.Markdown && s.text != "" {
 		return nil
 	}
-	rows := textRows(t)
+	rows := a.drawnRows(t)
 	if !t.Notice && a.steps != nil {
 		s.text = t.Markdown
 		a.answer = append(a.answer, rows...)
