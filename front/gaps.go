@@ -101,7 +101,7 @@ func (f *Front) readBirth(ctx context.Context) error {
 
 // Origin signs posts for the store that they are of, and hears of those that a look found.
 type Origin interface {
-	Signature(key string) string
+	Signature(thread chat.ThreadID, key string) string
 	Found(ctx context.Context, own Own) error
 }
 
@@ -112,18 +112,18 @@ type Own struct {
 	Sent      time.Time
 }
 
-// Signature is what a post bears where the platform keeps it.
-func (f *Front) Signature(key string) string {
+// Signature is what a post in a thread bears where the platform keeps it.
+func (f *Front) Signature(thread chat.ThreadID, key string) string {
 	if f.o.Origin == nil {
 		return ""
 	}
-	return f.o.Origin.Signature(key)
+	return f.o.Origin.Signature(thread, key)
 }
 
 // FoundOwn hears of a post of the bot's that a look found. One of this store's that the store
 // does not know proves that it came back older. Then the look puts nothing from before.
 func (f *Front) FoundOwn(ctx context.Context, own Own) error {
-	if own.Sign == "" || own.Sign != f.Signature(own.Key) {
+	if own.Sign == "" || own.Sign != f.Signature(own.Thread, own.Key) {
 		return nil
 	}
 	if err := f.o.Origin.Found(ctx, own); err != nil {

@@ -9,11 +9,11 @@ import (
 	"nod/chat"
 )
 
-// TurnOf reads from the key of an answer, a card or steps of which turn they are: the Seq of
-// the message that it answers.
+// TurnOf reads from the key of an answer or of steps of which turn they are: the Seq of the
+// message that it answers. A card tells nothing, as copies of it stand in other threads.
 func TurnOf(key string) (turn uint64, ok bool) {
 	kind, name, _ := strings.Cut(key, "/")
-	if kind != "answer" && kind != "ask" && kind != "steps" {
+	if kind != "answer" && kind != "steps" {
 		return 0, false
 	}
 	digits := name[:len(name)-len(strings.TrimLeft(name, "0123456789"))]

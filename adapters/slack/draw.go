@@ -124,14 +124,14 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
-	return a.change(ctx, ref, m, a.shapes.Taken(parts[0], m.Key))
+	return a.change(ctx, thread, ref, m, a.shapes.Taken(parts[0], m.Key))
 }
 
 // change makes a message show something in the first of these forms that Slack takes. It
 // does not wait for steps at work: a plainer form follows when the first is refused, so that
 // a turn that takes long never stands still.
-func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Message, forms layout.Part) error {
-	r, err := a.update(ref, m, forms[0])
+func (a *Adapter) change(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, m front.Message, forms layout.Part) error {
+	r, err := a.update(thread, ref, m, forms[0])
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Messa
 			return api.Gone(err)
 		}
 		a.shapes.Refused(forms[0], m.Key, err)
-		return a.change(ctx, ref, m, forms.Plainer())
+		return a.change(ctx, thread, ref, m, forms.Plainer())
 	}
 	if !m.Floats() {
 		return plainer(a.web.Call(ctx, r))
@@ -158,7 +158,7 @@ func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Messa
 }
 
 // update is the call that makes a message show a form of a post.
-func (a *Adapter) update(ref chat.MessageRef, m front.Message, f layout.Form) (api.Request, error) {
+func (a *Adapter) update(thread chat.ThreadID, ref chat.MessageRef, m front.Message, f layout.Form) (api.Request, error) {
 	if f.Edit != "" {
 		f.Text = f.Edit
 	}
@@ -174,7 +174,7 @@ func (a *Adapter) update(ref chat.MessageRef, m front.Message, f layout.Form) (a
 	if m.Steps != nil {
 		version = m.Steps.Version
 	}
-	args.Set("metadata", layout.Marked(m.Key, 0, version, a.Signature(m.Key)))
+	args.Set("metadata", layout.Marked(m.Key, 0, version, a.Signature(thread, m.Key)))
 	if f.Blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}

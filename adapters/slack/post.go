@@ -90,7 +90,7 @@ func (s *sending) once(ctx context.Context, n int, f layout.Form) (string, error
 	if s.thread.Root != "" {
 		args.Set("thread_ts", s.thread.Root)
 	}
-	args.Set("metadata", layout.Marked(s.post.Key, n, s.version(), s.a.Signature(s.post.Key)))
+	args.Set("metadata", layout.Marked(s.post.Key, n, s.version(), s.a.Signature(s.thread, s.post.Key)))
 	args.Set("unfurl_links", "false")
 	args.Set("unfurl_media", "false")
 	var said struct {

@@ -34,10 +34,11 @@ func (p *program) older(ctx context.Context, thread chat.ThreadID) error {
 	return p.tell(ctx, birth, thread)
 }
 
-// Signature signs the key of a post with the key of the store. A copy of the store has the same.
-func (p *program) Signature(key string) string {
+// Signature signs the key of a post and its thread with the key of the store. A copy of the
+// store has the same. Where the configuration now draws threads otherwise no post is its own.
+func (p *program) Signature(thread chat.ThreadID, key string) string {
 	h := hmac.New(sha256.New, p.agent.Key)
-	_, _ = h.Write([]byte("post " + key)) // a hash never returns an error
+	_, _ = h.Write([]byte("post " + thread.String() + " " + key)) // a hash never returns an error
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
