@@ -129,6 +129,27 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
+// A bot of Slack whose fake has ended calls whatever has its port now.
+func TestCallsOfOthers(t *testing.T) {
+	s := start(t, fakediscord.Options{NoLimits: true})
+	for header, want := range map[string]int{"Bearer xoxb-1": 0, "Bot token": 1} {
+		before := len(s.Violations())
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/apps.connections.open", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", header)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if got := len(s.Violations()) - before; got != want || resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%q: %d faults, status %d", header, got, resp.StatusCode)
+		}
+	}
+}
+
 func TestBadForms(t *testing.T) {
 	s := start(t, fakediscord.Options{NoLimits: true})
 	button := func(id string) fields {
