@@ -42,8 +42,9 @@ func Tools(s *chat.Steps, write func(name string) string) string {
 	return strings.Join(names, ", ")
 }
 
-// Took writes how long something took.
+// Took writes how long something took, 0.1 s at least.
 func Took(d time.Duration) string {
+	d = max(d, 100*time.Millisecond)
 	switch {
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())

@@ -33,7 +33,7 @@ func TestTools(t *testing.T) {
 
 func TestTook(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0.0 s", 1540 * time.Millisecond: "1.5 s", 12600 * time.Millisecond: "13 s",
+		0: "0.1 s", 99 * time.Millisecond: "0.1 s", 1540 * time.Millisecond: "1.5 s", 12600 * time.Millisecond: "13 s",
 		60 * time.Second: "1 min 0 s", 2*time.Hour + 3*time.Second: "120 min 3 s",
 	} {
 		if got := Took(d); got != want {
