@@ -333,9 +333,9 @@ func TestAllowOfFoundReactions(t *testing.T) {
 	}
 }
 
-// Whoever left the server, or lost the role that is heard, decides nothing there any more,
-// also with a click on the copy of a card in a direct conversation: the home of the call
-// counts, looked up at the vote.
+// A person who left the server, or lost the role that is heard, decides nothing there any
+// more. The vote looks them up at the home of the call, also after a click on a copy of the
+// card in a direct conversation.
 func TestVoterIsLookedUpAtHome(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{})

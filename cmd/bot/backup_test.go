@@ -72,9 +72,12 @@ func (c copied) follow(words string) {
 	}
 	here := filepath.Dir(c.n.file)
 	for i, block := range strings.Split(string(page), "```") {
-		if commands, ok := strings.CutPrefix(block, "sh\n"); i%2 == 0 || !ok || !strings.Contains(commands, words) {
+		commands, ok := strings.CutPrefix(block, "sh\n")
+		if i%2 == 0 || !ok || !strings.Contains(commands, words) {
 			continue
-		} else if out, err := exec.CommandContext(t.Context(), "sh", "-ec", strings.NewReplacer("/etc/nod", here, "/var/lib/nod", here, "/backup", c.dir, "URL", c.url).Replace(commands)).CombinedOutput(); err != nil { //nolint:gosec // the page is ours
+		}
+		commands = strings.NewReplacer("/etc/nod", here, "/var/lib/nod", here, "/backup", c.dir, "URL", c.url).Replace(commands)
+		if out, err := exec.CommandContext(t.Context(), "sh", "-ec", commands).CombinedOutput(); err != nil { //nolint:gosec // the page is ours
 			t.Fatalf("%v: %s\n%s", err, out, commands)
 		}
 		return
