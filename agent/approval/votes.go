@@ -26,6 +26,9 @@ func meansVote(s *thread.Thread, r memory.Reaction, seq uint64) bool {
 	if t, why := Retried(s, r); t != nil {
 		return why != "" && s.Open == nil && len(s.Inbox.Waiting) == 0
 	}
+	if slices.ContainsFunc(s.PendingCalls(), s.OnItsWay) {
+		return false // the message may be that card
+	}
 	// A reaction from before the approval was not meant for it.
 	return slices.ContainsFunc(s.PendingCalls(), func(c *thread.Call) bool {
 		return c.Card.In > 0 && c.Card.In < seq && (slices.Contains(c.Asked.Rules.Approve, r.Emoji) || slices.Contains(c.Asked.Rules.Deny, r.Emoji))

@@ -80,3 +80,47 @@ func reachAt(t *testing.T, n int64) (boundaries int64) {
 	})
 	return boundaries
 }
+
+// hasty is a store in which somebody votes on a card in another place as soon as the store
+// knows its message, before the log does.
+type hasty struct {
+	memory.Full
+	vote func(on chat.MessageRef)
+}
+
+// Refer implements memory.Referrer.
+func (h *hasty) Refer(ctx context.Context, ref chat.MessageRef, t chat.ThreadID) error {
+	err := h.Full.(memory.Referrer).Refer(ctx, ref, t)
+	h.vote(ref)
+	return err
+}
+
+// A vote on a card in another place counts, although it came before the log named the card.
+func TestVoteOnACopyOnItsWay(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk, act.Rules.Timeout, act.Rules.Channels = policy.Ask, time.Hour, []string{"ops"}
+		h := &hasty{Full: store}
+		w := newWorld(t, h, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "deployed"}, nil }, act)
+		h.vote = func(on chat.MessageRef) {
+			if _, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: on, By: chat.User{ID: "ada", Name: "ada"}, Emoji: "✅"}, "r1"); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Minute) // in the bubble's time: the thread is looked at meanwhile
+		}
+		w.inbox.Store = store
+		w.model.Add("call act {}")
+		w.model.Add("say done")
+		w.start()
+		defer w.stop()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if got := strings.Join(w.board.Lines(), "\n"); !strings.Contains(got, "approved act by ada") || !strings.Contains(got, "answer done") {
+			t.Errorf("people saw:\n%s", got)
+		}
+	})
+}

@@ -53,6 +53,12 @@ type Copy struct {
 // CopyName names the card in another place.
 func (c *Call) CopyName(place string) string { return "copy/" + c.Nth() + "/" + place }
 
+// OnItsWay says whether a card of the call is being posted in another place. People may vote
+// on it before the log names it.
+func (s *Thread) OnItsWay(c *Call) bool {
+	return slices.ContainsFunc(c.Copies.Places, func(p string) bool { return !s.Has(c.CopyName(p)) })
+}
+
 // CopyKey is the key of that card. It stays the same when people change the call while the
 // card is on its way. Else a second card would ask beside it for ever.
 func (c *Call) CopyKey(place string) string { return memory.PostKey(c.CopyName(place), c.Ask.First) }
