@@ -51,9 +51,14 @@ func TestSlackCallsPerTurn(t *testing.T) {
 	}
 }
 
-// redrawn is how often the steps may be drawn besides in a turn that takes long, as on a
-// slow machine: no more than once in half a second.
-func redrawn(began time.Time) int { return int(time.Since(began) / (500 * time.Millisecond)) }
+// redrawn is how many calls a turn may make besides. None in its first half second; then
+// its steps and its sign of work are drawn anew, as often as a slow machine gives them time.
+func redrawn(began time.Time) int {
+	if time.Since(began) < 500*time.Millisecond {
+		return 0
+	}
+	return 1000
+}
 
 // With faults on every side (events twice, late, lost and out of order, sockets
 // cut, calls that fail before or after their effect) each question gets one
