@@ -43,7 +43,7 @@ const Platform = api.Platform
 
 // Options set up an [Adapter].
 type Options struct {
-	front.Common               // Follow is [front.FollowMentions] by default, or followAuto; what reads all takes the MESSAGE_CONTENT intent
+	front.Common               // Follow is [front.FollowMentions] by default, or FollowAuto; what reads all takes the MESSAGE_CONTENT intent
 	Token        string        // of the bot
 	APIURL       string        // default https://discord.com/api; the version is added
 	Shards       int           // 0: as many as Discord recommends
@@ -69,8 +69,8 @@ type Options struct {
 	Brief   time.Duration // how long a remark to one person stays; default 15 s
 }
 
-// followAuto is a value of Options.Follow: callers where messages can be read, else mentions.
-const followAuto = "auto"
+// FollowAuto is a value of [Options].Follow: callers where messages can be read, else mentions.
+const FollowAuto = "auto"
 
 // Adapter is one bot. All methods may be called concurrently.
 type Adapter struct {
@@ -98,22 +98,7 @@ type Adapter struct {
 type identity struct {
 	mu  sync.Mutex
 	me  api.User
-	app application
-}
-
-// application is the app that the bot belongs to
-// (https://discord.com/developers/docs/resources/application).
-type application struct {
-	ID     string   `json:"id"`
-	Flags  int      `json:"flags"`
-	Public *bool    `json:"bot_public"`
-	Owner  api.User `json:"owner"`
-	Team   *struct {
-		Members []struct {
-			User api.User `json:"user"`
-		} `json:"members"`
-	} `json:"team"`
-	Endpoint string `json:"interactions_endpoint_url"`
+	app api.Application
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -126,7 +111,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, rest: api.New(o.client()), turns: newTurns(),
+		o: o, log: o.Logger, rest: api.New(o.Client()), turns: newTurns(),
 		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
@@ -157,8 +142,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// client is how REST is called.
-func (o Options) client() api.Options {
+// Client is how REST is called.
+func (o Options) Client() api.Options {
+	o = o.withDefaults()
 	return api.Options{
 		Address: o.APIURL, Token: o.Token, Version: o.Version, Global: o.Global, Pace: o.Pace, HTTP: o.HTTP,
 		Outbox: func(budget func(string) outbox.Budget) *outbox.Outbox { return o.Common.Outbox(Platform, budget) },
@@ -280,7 +266,7 @@ func (a *Adapter) me(ctx context.Context) (api.User, error) {
 // ownApp asks what the application may do. One that can't be asked for, again and
 // again, may do what every one may, and is taken for one that strangers can invite.
 func (a *Adapter) ownApp(ctx context.Context) error {
-	var app application
+	var app api.Application
 	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/applications/@me", Priority: outbox.Approval, Answer: &app})
 	a.self.mu.Lock()
 	defer a.self.mu.Unlock()
@@ -290,7 +276,7 @@ func (a *Adapter) ownApp(ctx context.Context) error {
 
 // application is what is known of the application. Its id is the bot's, unless it
 // is very old.
-func (i *identity) application() application {
+func (i *identity) application() api.Application {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	app := i.app
@@ -301,9 +287,9 @@ func (i *identity) application() application {
 // follow is the way in which threads are followed.
 func (a *Adapter) follow() string {
 	switch {
-	case a.o.Follow == followAuto && a.self.application().Flags&messageContent != 0:
+	case a.o.Follow == FollowAuto && a.self.application().Flags&api.MessageContent != 0:
 		return front.FollowCallers
-	case a.o.Follow == followAuto, a.o.Follow == "":
+	case a.o.Follow == FollowAuto, a.o.Follow == "":
 		return front.FollowMentions
 	}
 	return a.o.Follow

@@ -2,13 +2,9 @@ package discord
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/url"
 	"strings"
 
 	"nod/adapters/discord/api"
-	"nod/adapters/discord/atlas"
 	"nod/chat"
 )
 
@@ -43,41 +39,4 @@ func refIn(thread chat.ThreadID, p *chat.Approval, id string) chat.MessageRef {
 		at.Thread = id
 	}
 	return api.RefOf(at, id)
-}
-
-// checkPlaces says whether the bot can write in the channels in which cards are to
-// stand. It posts nothing, and so can't know what a server's AutoMod would block.
-func checkPlaces(ask func(string, any) error, self string, ids []string) (found []string, failed error) {
-	for _, id := range ids {
-		if !api.PlainID.MatchString(id) || strings.Trim(id, "0123456789") != "" {
-			continue // another platform's
-		}
-		note, err := checkPlace(ask, self, id)
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("approvals.notify: channel %s: %w", id, err))
-			continue
-		}
-		found = append(found, note)
-	}
-	return found, failed
-}
-
-func checkPlace(ask func(string, any) error, self, id string) (string, error) {
-	var c api.Channel
-	if err := ask("/channels/"+url.PathEscape(id), &c); err != nil {
-		return "", fmt.Errorf("the bot does not see it (invite it, or correct the id): %w", err)
-	}
-	if c.GuildID == "" {
-		return "", errors.New("it is no channel of a server")
-	}
-	var roles []api.Role
-	var me api.Member
-	if err := errors.Join(ask("/guilds/"+url.PathEscape(c.GuildID)+"/roles", &roles), ask("/guilds/"+url.PathEscape(c.GuildID)+"/members/"+url.PathEscape(self), &me)); err != nil {
-		return "", err
-	}
-	may := atlas.StandingOf(c.GuildID, me.Roles, roles).Effective(c.GuildID, self, c.Overwrites)
-	if lack := lacks(may); len(lack) > 0 {
-		return "", fmt.Errorf("the bot lacks %s there", strings.Join(lack, ", "))
-	}
-	return fmt.Sprintf("approvals also go to #%s, where the bot may write; whether AutoMod lets a card through can't be asked", chat.Flat(c.Name)), nil
 }

@@ -103,8 +103,8 @@ func excluded(p chat.Post) []chat.User {
 	return nil
 }
 
-// mostRung is how many members of a role are named one by one.
-const mostRung = 20
+// MostRung is how many members of a role are named one by one.
+const MostRung = 20
 
 // ring lets a message ring with those who may decide. Where a role does not ring, its
 // members are named one by one, or the message says that nobody hears it.
@@ -124,8 +124,8 @@ func (a *Adapter) ring(ctx context.Context, thread chat.ThreadID, exclude []chat
 			p.Pings.Roles = append(p.Pings.Roles, id)
 			continue
 		}
-		who, all, err := a.haveRole(ctx, c.GuildID, id, mostRung+1)
-		if err != nil || !all || len(who) > mostRung {
+		who, all, err := a.haveRole(ctx, c.GuildID, id, MostRung+1)
+		if err != nil || !all || len(who) > MostRung {
 			p.Add("<@&" + id + "> rings with nobody: the role is not mentionable, and I may not mention it.")
 			continue
 		}

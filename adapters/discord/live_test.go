@@ -361,3 +361,24 @@ func TestAttachments(t *testing.T) {
 		t.Errorf("files %+v", files)
 	}
 }
+
+// A token that was reset ends the service, which nothing else would.
+func TestTokenReset(t *testing.T) {
+	t.Parallel()
+	o := build(t, fakediscord.Options{})
+	a, err := New(o.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- a.Run(t.Context()) }()
+	o.a = a
+	o.ready()
+	o.fake.ResetToken()
+	if err := a.React(t.Context(), api.RefOf(api.Place{Channel: o.fake.DM(o.ada)}, "123"), "✅"); err == nil {
+		t.Error("it reacted")
+	}
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "copy discord.token again") {
+		t.Errorf("it ended with %v", err)
+	}
+}

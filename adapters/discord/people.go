@@ -168,7 +168,7 @@ func (a *Adapter) served(ctx context.Context) ([]string, error) {
 	if !at.IsZero() && a.o.Now().Sub(at) < memberStays {
 		return list, nil
 	}
-	guilds, err := allGuilds(func(path string, into any) error {
+	guilds, err := api.Guilds(func(path string, into any) error {
 		return a.rest.Call(ctx, api.Request{Method: "GET", Path: path, Priority: outbox.Answer, Answer: into})
 	})
 	if err != nil {

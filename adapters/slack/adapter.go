@@ -64,8 +64,8 @@ const (
 	longBackoff = 30 * time.Second // between two tries of a call that has to succeed
 )
 
-// dmFlat is the value of Options.DM that is not the default.
-const dmFlat = "flat"
+// Flat is the value of [Options].DM that is not the default.
+const Flat = "flat"
 
 // Adapter is one bot in one workspace. All methods may be called concurrently.
 type Adapter struct {
@@ -100,12 +100,10 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, web: api.New(o.client(o.BotToken)), in: make(chan struct{}),
+		o: o, log: o.Logger, web: api.New(o.Client(o.BotToken)), in: make(chan struct{}),
 		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now},
 	}
-	app := o
-	app.BotToken = o.AppToken
-	a.app = api.New(app.client(app.BotToken))
+	a.app = api.New(o.Client(o.AppToken))
 	a.sockets = socketmode.New(socketmode.Options{
 		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 	}, host{a})
@@ -131,8 +129,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// client is how the Web API is called with a token.
-func (o Options) client(token string) api.Options {
+// Client is how the Web API is called with a token.
+func (o Options) Client(token string) api.Options {
+	o = o.withDefaults()
 	return api.Options{
 		Address: o.APIURL, Token: token, HTTP: o.HTTP, Limits: o.Limits, Pace: o.Pace,
 		Outbox: func(b func(string) outbox.Budget) *outbox.Outbox { return o.Outbox(Platform, b) },

@@ -25,7 +25,7 @@ import (
 // Callbacks of windows and of the shortcut.
 const (
 	stepsView = "nod_steps_view"
-	askAbout  = "nod_ask"
+	AskAbout  = "nod_ask"
 )
 
 var verbs = map[string]front.Verb{
@@ -84,7 +84,7 @@ func (a *Adapter) meant(in api.Interaction) func(context.Context) error {
 			return func(ctx context.Context) error { return a.filled(ctx, in) }
 		}
 	case "message_action":
-		if in.Callback == askAbout && in.Message != nil {
+		if in.Callback == AskAbout && in.Message != nil {
 			return func(ctx context.Context) error { return a.askedAbout(ctx, in) }
 		}
 	}
@@ -222,7 +222,7 @@ func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.Use
 		args.Set("thread_ts", thread.Root)
 	}
 	if ans.Button != nil {
-		raw, err := json.Marshal(confided(ans))
+		raw, err := json.Marshal(Confided(ans))
 		if err != nil {
 			return fmt.Errorf("write blocks: %w", err)
 		}
@@ -231,8 +231,8 @@ func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.Use
 	return a.web.Call(ctx, api.Request{Method: "chat.postEphemeral", Args: args, Priority: outbox.Answer})
 }
 
-// confided writes a text with a button below that opens a form.
-func confided(ans front.Answer) []slackgo.Block {
+// Confided writes a text with a button below that opens a form.
+func Confided(ans front.Answer) []slackgo.Block {
 	return []slackgo.Block{
 		slackgo.NewSectionBlock(layout.PlainText(ans.Alone), nil, nil),
 		slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(layout.TellID, layout.ValueOn(layout.ThinksBad, ans.Button.On.ID), layout.PlainText(front.TellText))),

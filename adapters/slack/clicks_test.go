@@ -125,7 +125,7 @@ func TestShortcut(t *testing.T) {
 	for _, channel := range []string{general, "C0RANDOM"} {
 		ts := o.fake.Say("U0BOB", channel, "<!here> prod is down, <@U0CLEO>")
 		before := len(o.in.Messages)
-		o.fake.Shortcut("U0ADA", channel, ts, askAbout)
+		o.fake.Shortcut("U0ADA", channel, ts, AskAbout)
 		o.in.Await(t, func() bool { return len(o.in.Messages) == before+1 })
 		got := o.in.Messages[before]
 		if got.From.ID != "U0ADA" || got.Text != aboutThis || len(got.Quoted) != 1 || got.Quoted[0].From.ID != "U0BOB" || got.Quoted[0].Text != "@here prod is down, @cleo" {
@@ -145,13 +145,13 @@ func TestShortcut(t *testing.T) {
 // written there does: else neither `stop` nor a reply would reach its turn.
 func TestShortcutInOneConversation(t *testing.T) {
 	t.Parallel()
-	o := open(t, fakeslack.Options{}, func(o *Options) { o.DM = dmFlat })
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.DM = Flat })
 	dm := o.fake.DM("U0ADA")
 	first := o.fake.Say("U0ADA", dm, "hello")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-	o.fake.Shortcut("U0ADA", dm, first, askAbout)
+	o.fake.Shortcut("U0ADA", dm, first, AskAbout)
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
-	o.fake.Shortcut("U0ADA", "C0RANDOM", o.fake.Say("U0BOB", "C0RANDOM", "prod is down"), askAbout)
+	o.fake.Shortcut("U0ADA", "C0RANDOM", o.fake.Say("U0BOB", "C0RANDOM", "prod is down"), AskAbout)
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
 	for _, m := range o.in.Messages {
 		if m.Thread != thread(dm, "") {

@@ -78,7 +78,7 @@ func (a *Adapter) route(ctx context.Context, ev api.Event) (routed, error) {
 // threadOf is the thread that a message belongs to, or would open.
 func (a *Adapter) threadOf(ev api.Event) chat.ThreadID {
 	root := ev.Root()
-	if api.IsDM(ev.Channel) && a.o.DM == dmFlat {
+	if api.IsDM(ev.Channel) && a.o.DM == Flat {
 		root = ""
 	}
 	return api.ThreadID(a.who().TeamID, ev.Channel, root)

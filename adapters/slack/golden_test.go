@@ -204,7 +204,7 @@ func goldenViews(t viewer, change func(any)) map[string]any {
 		"edit-form-json": form(front.Click{Verb: front.Edit, Thread: th, Call: "c2"}),
 		"reason-form":    form(front.Click{Verb: front.Deny, Thread: short, Call: "c1"}),
 		"opinion-form":   form(front.Click{Verb: front.Bad, On: answer}),
-		"opinion-asked":  confided(f.Wonder(th, chat.User{ID: "U0ADA"}, answer)),
+		"opinion-asked":  Confided(f.Wonder(th, chat.User{ID: "U0ADA"}, answer)),
 		"home":           home, "steps-window": window,
 	}
 }

@@ -145,7 +145,7 @@ func (a *Adapter) lane(ev api.Event) string {
 	if on, ok := ev.On(); ok {
 		return on.Channel + ":" + on.TS
 	}
-	if api.IsDM(ev.Channel) && a.o.DM == dmFlat {
+	if api.IsDM(ev.Channel) && a.o.DM == Flat {
 		return ev.Channel
 	}
 	for _, m := range []*api.Event{ev.Message, ev.Previous} {

@@ -53,7 +53,7 @@ func TestFileOnce(t *testing.T) {
 				t.Parallel()
 				flat := func(opt *Options) {
 					if form == "flat DM" {
-						opt.DM = dmFlat
+						opt.DM = Flat
 					}
 				}
 				o := open(t, fakeslack.Options{}, flat)

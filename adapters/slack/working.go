@@ -337,5 +337,5 @@ func (a *Adapter) Grow(chat.ThreadID, []chat.Post) {}
 
 // Able is all but that Slack shows nothing that is not a message.
 func (a *Adapter) Able() chat.Able {
-	return chat.Able{Pace: pace, Crowd: true, Asks: true, Sees: true, Elsewhere: true, Reads: true, Channel: channelID.MatchString}
+	return chat.Able{Pace: pace, Crowd: true, Asks: true, Sees: true, Elsewhere: true, Reads: true, Channel: ChannelID.MatchString}
 }

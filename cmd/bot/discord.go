@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nod/adapters/discord"
+	discordsetup "nod/adapters/discord/setup"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
 )
@@ -55,17 +56,17 @@ func (p *program) ended(process string) bool {
 
 // tryDiscord tries the token, the intents and the permissions.
 func tryDiscord(ctx context.Context, cfg *config.Config) (string, error) {
-	found, err := discord.Check(ctx, discordOptions(cfg))
+	found, err := discordsetup.Check(ctx, discordOptions(cfg))
 	return strings.Join(found, ", "), err
 }
 
 // discordManifest lists the steps at Discord for this configuration.
 func discordManifest(cfg *config.Config) ([]byte, error) {
-	o := discord.ManifestOptions{Follow: string(config.FollowAuto), Commands: true} // of a section that is yet to be written
+	o := discordsetup.ManifestOptions{Follow: string(config.FollowAuto), Commands: true} // of a section that is yet to be written
 	if d := cfg.Discord; d != nil {
 		all := discordOptions(cfg)
-		o = discord.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands, Roles: len(all.Roles) > 0, Members: all.Direct && len(all.Roles) > 0}
+		o = discordsetup.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands, Roles: len(all.Roles) > 0, Members: all.Direct && len(all.Roles) > 0}
 	}
-	text, err := discord.Manifest(o)
+	text, err := discordsetup.Manifest(o)
 	return []byte(strings.TrimRight(text, "\n")), err
 }

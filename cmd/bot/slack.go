@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nod/adapters/slack"
+	slacksetup "nod/adapters/slack/setup"
 	"nod/agent/policy"
 	"nod/cmd/bot/config"
 	"nod/front"
@@ -51,13 +52,13 @@ func (p *program) newSlack() (platform, error) {
 
 // trySlack tries both tokens.
 func trySlack(ctx context.Context, cfg *config.Config) (string, error) {
-	found, err := slack.Check(ctx, slackOptions(cfg))
+	found, err := slacksetup.Check(ctx, slackOptions(cfg))
 	return strings.Join(found, ", "), err
 }
 
 // slackManifest is the app that this configuration needs.
 func slackManifest(cfg *config.Config) ([]byte, error) {
-	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat, Direct: cfg.Direct()})
+	return slacksetup.Manifest(slacksetup.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat, Direct: cfg.Direct()})
 }
 
 // usesGroups says whether a group or role approves, asks or is heard.

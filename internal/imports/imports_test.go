@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"adapters/slack/layout":     {"adapters/slack/api", "chat", "chat/form", "chat/markdown", "chat/summary", "front"},
 	"adapters/slack/api":        {"chat", "chat/form", "chat/inbound", "chat/intake", "chat/outbox", "front"},
 	"adapters/slack":            {"adapters/slack/api", "adapters/slack/layout", "adapters/slack/socketmode", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},
+	"adapters/slack/setup":      {"adapters/slack", "adapters/slack/api", "adapters/slack/layout", "chat", "chat/outbox", "front"},
 	"adapters/web":              {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/discord/gateway":  {"chat/inbound", "chat/retry"},
 	"adapters/discord/api":      {"adapters/discord/gateway", "chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "front"},
@@ -79,6 +80,7 @@ var mayImport = map[string][]string{
 	"adapters/discord/dialect":  {"adapters/discord/api", "chat", "chat/markdown"},
 	"adapters/discord/layout":   {"adapters/discord/api", "adapters/discord/dialect", "chat", "chat/form", "chat/markdown", "chat/summary", "front"},
 	"adapters/discord":          {"adapters/discord/api", "adapters/discord/atlas", "adapters/discord/dialect", "adapters/discord/gateway", "adapters/discord/layout", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
+	"adapters/discord/setup":    {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "chat", "chat/outbox", "chat/summary", "front"},
 	"lab":                       {"agent", "agent/approval", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
@@ -111,8 +113,8 @@ var mayImport = map[string][]string{
 // mayKnow lists who may import a library of a platform, a provider or a store.
 // Their types stop there.
 var mayKnow = map[string][]string{
-	"github.com/slack-go/slack":              {"adapters/slack", "adapters/slack/layout"},
-	"github.com/bwmarrin/discordgo":          {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "adapters/discord/layout"},
+	"github.com/slack-go/slack":              {"adapters/slack", "adapters/slack/layout", "adapters/slack/setup"},
+	"github.com/bwmarrin/discordgo":          {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "adapters/discord/layout", "adapters/discord/setup"},
 	"github.com/sashabaranov/go-openai":      {"llm/openai"},
 	"github.com/redis/go-redis/v9":           {"memory/redis", "internal/redistest"},
 	"modernc.org/sqlite":                     {"memory/sqlite"},

@@ -32,7 +32,7 @@ var list = map[string]struct {
 	"agent/run/bench_test.go":               {1, "no /proc: the memory of a benchmark", "make bench"},
 	"agent/run/conversations_test.go":       {1, "-short: every fourth on Redis", inFull},
 	"agent/speak/text_test.go":              {1, "an input of the fuzzer that is none", "make fuzz"},
-	"adapters/slack/setup_test.go":          {1, "no published schema", beside},
+	"adapters/slack/setup/setup_test.go":    {1, "no published schema", beside},
 	"cmd/bot/attack_test.go":                {2, "no recorded attacks; -short, or raced: every eighth of them", beside},
 	"cmd/bot/axe_test.go":                   {1, "no axe-core", deps},
 	"cmd/bot/backup_test.go":                {1, "no redis-cli", deps},

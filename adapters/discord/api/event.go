@@ -182,6 +182,9 @@ type Guild struct {
 	Roles    []Role    `json:"roles"`
 	Members  []Member  `json:"members"`
 
+	Name string `json:"name"`        // in a list of those that the bot is in
+	May  Bits   `json:"permissions"` // likewise
+
 	GuildID     string `json:"guild_id"` // of an event
 	Unavailable bool   `json:"unavailable"`
 }

@@ -1,4 +1,5 @@
-package discord
+// Package setup says how a Discord app has to be set up, and whether it is.
+package setup
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord"
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/atlas"
 	"nod/adapters/discord/gateway"
@@ -19,18 +21,11 @@ import (
 	"nod/front"
 )
 
-// Flags of an application that has the Message Content Intent, in few guilds or
-// in many (https://discord.com/developers/docs/resources/application#application-object-application-flags).
-const messageContent = 1<<18 | 1<<19
-
-// guildMembers is the same of the Server Members Intent.
-const guildMembers = 1<<14 | 1<<15
-
 // Check tries the token without changing anything, and says what it found: the
 // bot's name, intents, permissions in each guild. The error names what is
 // missing.
-func Check(ctx context.Context, o Options) ([]string, error) {
-	w := api.New(o.withDefaults().client())
+func Check(ctx context.Context, o discord.Options) ([]string, error) {
+	w := api.New(o.Client())
 	ask := func(path string, into any) error {
 		return w.Call(ctx, api.Request{Method: "GET", Path: path, Priority: outbox.Approval, Answer: into})
 	}
@@ -56,8 +51,8 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 
 // checkApplication says whether the application is set up as the configuration
 // needs it.
-func checkApplication(o Options, ask func(string, any) error) ([]string, error) {
-	var app application
+func checkApplication(o discord.Options, ask func(string, any) error) ([]string, error) {
+	var app api.Application
 	if err := ask("/applications/@me", &app); err != nil {
 		return nil, fmt.Errorf("ask for the application: %w", err)
 	}
@@ -74,14 +69,14 @@ func checkApplication(o Options, ask func(string, any) error) ([]string, error) 
 
 // checkIntents says whether the intents that the configuration needs are
 // switched on.
-func checkIntents(o Options, app application) (string, error) {
+func checkIntents(o discord.Options, app api.Application) (string, error) {
 	if app.Endpoint != "" {
 		return "", errors.New("the application has an Interactions Endpoint URL, so commands and buttons don't reach the bot: empty it (Developer Portal, General Information)")
 	}
-	if o.Direct && len(o.Roles) > 0 && app.Flags&guildMembers == 0 {
+	if o.Direct && len(o.Roles) > 0 && app.Flags&api.GuildMembers == 0 {
 		return "", errors.New("approvals.notify: dm finds out who has a role by the Server Members Intent only: switch it on (Developer Portal, Bot), or name approvers as user:ID")
 	}
-	switch on := app.Flags&messageContent != 0; {
+	switch on := app.Flags&api.MessageContent != 0; {
 	case (o.Follow == front.FollowThread || o.Follow == front.FollowCallers) && !on:
 		return "", fmt.Errorf("discord.follow: %s needs the Message Content Intent: switch it on (Developer Portal, Bot), or set auto", o.Follow)
 	case o.Follow != front.FollowMentions && o.Follow != "" && on:
@@ -94,17 +89,10 @@ func checkIntents(o Options, app application) (string, error) {
 // calls for a server.
 const mostLooked = 25
 
-// served is a guild that the bot is in.
-type served struct {
-	ID   string   `json:"id"`
-	Name string   `json:"name"`
-	May  api.Bits `json:"permissions"`
-}
-
 // checkGuilds says where the bot lacks a permission: everywhere in a server, or in
 // a channel of it.
 func checkGuilds(ask func(string, any) error, self string, deciding []string) ([]string, error) {
-	guilds, err := allGuilds(ask)
+	guilds, err := api.Guilds(ask)
 	if err != nil {
 		return nil, fmt.Errorf("list guilds: %w", err)
 	}
@@ -136,23 +124,6 @@ func checkGuilds(ask func(string, any) error, self string, deciding []string) ([
 	return found, failed
 }
 
-// allGuilds lists the guilds that the bot is in, page by page.
-func allGuilds(ask func(string, any) error) ([]served, error) {
-	const most = 200
-	var out []served
-	for after := "0"; ; {
-		var page []served
-		if err := ask(fmt.Sprintf("/users/@me/guilds?limit=%d&after=%s", most, after), &page); err != nil {
-			return nil, err
-		}
-		out = append(out, page...)
-		if len(page) < most {
-			return out, nil
-		}
-		after = page[len(page)-1].ID
-	}
-}
-
 // lacks names what the bot needs and may not do.
 func lacks(may int64) []string {
 	var missing []string
@@ -165,10 +136,10 @@ func lacks(may int64) []string {
 }
 
 // silent names the roles of approvers that the bot does not ring with.
-func silent(g served, may int64, roles []api.Role, deciding []string) (out []string) {
+func silent(g api.Guild, may int64, roles []api.Role, deciding []string) (out []string) {
 	for _, r := range roles {
 		if slices.Contains(deciding, r.ID) && !r.Open && may&(discordgo.PermissionMentionEveryone|discordgo.PermissionAdministrator) == 0 {
-			out = append(out, fmt.Sprintf("server %s: the role %s does not ring: make it mentionable, or give the bot Mention @everyone, @here and All Roles; else up to %d members are named one by one", g.Name, chat.Flat(r.Name), mostRung))
+			out = append(out, fmt.Sprintf("server %s: the role %s does not ring: make it mentionable, or give the bot Mention @everyone, @here and All Roles; else up to %d members are named one by one", g.Name, chat.Flat(r.Name), discord.MostRung))
 		}
 	}
 	return out
@@ -176,7 +147,7 @@ func silent(g served, may int64, roles []api.Role, deciding []string) (out []str
 
 // checkChannels says in which channels a server takes permissions back. One that
 // the bot can't see at all is nobody's mistake.
-func checkChannels(ask func(string, any) error, g served, self string, deciding []string) ([]string, error) {
+func checkChannels(ask func(string, any) error, g api.Guild, self string, deciding []string) ([]string, error) {
 	var channels []api.Channel
 	var roles []api.Role
 	var me api.Member
@@ -199,4 +170,41 @@ func checkChannels(ask func(string, any) error, g served, self string, deciding 
 		out = append(out, fmt.Sprintf("server %s: in #%s the bot lacks %s", g.Name, chat.Flat(c.Name), strings.Join(lack, ", ")))
 	}
 	return out, nil
+}
+
+// checkPlaces says whether the bot can write in the channels in which cards are to
+// stand. It posts nothing, and so can't know what a server's AutoMod would block.
+func checkPlaces(ask func(string, any) error, self string, ids []string) (found []string, failed error) {
+	for _, id := range ids {
+		if !api.PlainID.MatchString(id) || strings.Trim(id, "0123456789") != "" {
+			continue // another platform's
+		}
+		note, err := checkPlace(ask, self, id)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("approvals.notify: channel %s: %w", id, err))
+			continue
+		}
+		found = append(found, note)
+	}
+	return found, failed
+}
+
+func checkPlace(ask func(string, any) error, self, id string) (string, error) {
+	var c api.Channel
+	if err := ask("/channels/"+url.PathEscape(id), &c); err != nil {
+		return "", fmt.Errorf("the bot does not see it (invite it, or correct the id): %w", err)
+	}
+	if c.GuildID == "" {
+		return "", errors.New("it is no channel of a server")
+	}
+	var roles []api.Role
+	var me api.Member
+	if err := errors.Join(ask("/guilds/"+url.PathEscape(c.GuildID)+"/roles", &roles), ask("/guilds/"+url.PathEscape(c.GuildID)+"/members/"+url.PathEscape(self), &me)); err != nil {
+		return "", err
+	}
+	may := atlas.StandingOf(c.GuildID, me.Roles, roles).Effective(c.GuildID, self, c.Overwrites)
+	if lack := lacks(may); len(lack) > 0 {
+		return "", fmt.Errorf("the bot lacks %s there", strings.Join(lack, ", "))
+	}
+	return fmt.Sprintf("approvals also go to #%s, where the bot may write; whether AutoMod lets a card through can't be asked", chat.Flat(c.Name)), nil
 }

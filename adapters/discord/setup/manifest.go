@@ -1,4 +1,4 @@
-package discord
+package setup
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord"
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
@@ -75,7 +76,7 @@ func Manifest(o ManifestOptions) (string, error) {
 	case front.FollowThread, front.FollowCallers:
 		content = true
 		b.WriteString("  Message Content Intent     follow threads without a mention\n")
-	case followAuto:
+	case discord.FollowAuto:
 		b.WriteString("  Message Content Intent     may stay off: then each message in a thread needs a mention\n")
 	default:
 		if !o.Members {

@@ -1,4 +1,5 @@
-package slack
+// Package setup says how a Slack app has to be set up, and whether it is.
+package setup
 
 import (
 	"context"
@@ -12,6 +13,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"nod/adapters/slack"
 	"nod/adapters/slack/api"
 	"nod/adapters/slack/layout"
 	"nod/chat"
@@ -23,9 +25,8 @@ import (
 // workspace, the bot's name, that sockets can be opened, which forms of messages
 // the workspace takes. The error names what Slack refuses, every scope that is
 // missing, and tokens that are of two apps.
-func Check(ctx context.Context, o Options) ([]string, error) {
-	o = o.withDefaults()
-	w := api.New(o.client(o.BotToken))
+func Check(ctx context.Context, o slack.Options) ([]string, error) {
+	w := api.New(o.Client(o.BotToken))
 	who, err := w.Whoami(ctx, outbox.Approval)
 	if err != nil {
 		return nil, fmt.Errorf("try slack.bot_token: %w", withHint(err, "bot"))
@@ -34,9 +35,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 	said, err := checkScopes(who, o)
 	found = append(found, said)
 	err = errors.Join(err, sameApp(ctx, w, who, o.AppToken))
-	app := o
-	app.BotToken = o.AppToken
-	if failed := api.New(app.client(app.BotToken)).Call(ctx, api.Request{Method: "apps.connections.open", Args: url.Values{}, Priority: outbox.Approval}); failed != nil {
+	if failed := api.New(o.Client(o.AppToken)).Call(ctx, api.Request{Method: "apps.connections.open", Args: url.Values{}, Priority: outbox.Approval}); failed != nil {
 		err = errors.Join(err, fmt.Errorf("try slack.app_token: %w", withHint(failed, "app")))
 	} else {
 		found = append(found, "sockets can be opened")
@@ -49,12 +48,12 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 
 // checkScopes compares the scopes of the token with those that are needed. Not
 // every server says which there are.
-func checkScopes(who api.Whoami, o Options) (string, error) {
+func checkScopes(who api.Whoami, o slack.Options) (string, error) {
 	if len(who.Scopes) == 0 {
 		return "which scopes there are was not told", nil
 	}
 	var missing []string
-	for _, s := range scopes(ManifestOptions{Groups: o.Groups, Flat: o.DM == dmFlat, Direct: o.Direct}) {
+	for _, s := range scopes(ManifestOptions{Groups: o.Groups, Flat: o.DM == slack.Flat, Direct: o.Direct}) {
 		if !slices.Contains(who.Scopes, s) {
 			missing = append(missing, s)
 		}
@@ -157,11 +156,11 @@ func samples() []sample {
 	stepped.Steps = &steps
 	return []sample{
 		sampled("answers", answers[0]),
-		sampled("steps", layout.StepsPart(chat.ThreadID{Platform: Platform}, &steps)),
+		sampled("steps", layout.StepsPart(chat.ThreadID{Platform: slack.Platform}, &steps)),
 		sampled("approvals", layout.ApprovalPart(&ask, cardOf(&ask), everything)),
 		sampled("decided approvals", layout.ApprovalPart(&done, cardOf(&done), everything)),
 		sampled("long arguments", layout.ArgsParts(ask.Args)[0]),
-		{"questions about an answer", [][]slackgo.Block{confided(new(front.Front).Wonder(chat.ThreadID{}, ask.Requester, chat.MessageRef{ID: "1.000000"}))}},
+		{"questions about an answer", [][]slackgo.Block{slack.Confided(new(front.Front).Wonder(chat.ThreadID{}, ask.Requester, chat.MessageRef{ID: "1.000000"}))}},
 		sampled("answers in the place of another", layout.Folding(layout.AnswerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),
 		sampled("answers with their steps", layout.AnswerParts(&stepped, everything)[0][:1]),
 	}
@@ -178,4 +177,36 @@ func withHint(err error, kind string) error {
 		return fmt.Errorf("%w: copy the token again", err)
 	}
 	return err
+}
+
+// tryChannels says whether the bot can write in the channels in which cards are to
+// stand. It posts nothing, and so can't know what a workspace's own rules forbid.
+func tryChannels(ctx context.Context, w *api.Client, ids []string) (found []string, failed error) {
+	for _, id := range ids {
+		if !slack.ChannelID.MatchString(id) {
+			continue // another platform's
+		}
+		var said struct {
+			Channel struct {
+				Name     string `json:"name"`
+				Member   bool   `json:"is_member"`
+				Archived bool   `json:"is_archived"`
+			} `json:"channel"`
+		}
+		err := w.Call(ctx, api.Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: outbox.Approval, Answer: &said})
+		switch {
+		case api.Code(err) == "channel_not_found":
+			err = fmt.Errorf("approvals.notify: there is no channel %s that the bot sees: invite it there, or correct the id", id)
+		case err != nil:
+			err = fmt.Errorf("approvals.notify: look at channel %s: %w", id, err)
+		case said.Channel.Archived:
+			err = fmt.Errorf("approvals.notify: channel #%s (%s) is archived", chat.Flat(said.Channel.Name), id)
+		case !said.Channel.Member:
+			err = fmt.Errorf("approvals.notify: the bot is not in channel #%s (%s): invite it there", chat.Flat(said.Channel.Name), id)
+		default:
+			found = append(found, fmt.Sprintf("approvals also go to #%s, where the bot is a member; whether a rule of the workspace keeps it from writing there can't be asked", chat.Flat(said.Channel.Name)))
+		}
+		failed = errors.Join(failed, err)
+	}
+	return found, failed
 }

@@ -1,11 +1,12 @@
-package discord
+package setup
 
 import (
 	"encoding/base64"
 	"strings"
 	"testing"
 
-	"nod/adapters/discord/api"
+	"nod/adapters/discord"
+	"nod/front"
 	"nod/internal/fakediscord"
 )
 
@@ -30,18 +31,29 @@ func TestManifest(t *testing.T) {
 	}
 }
 
+// works is a fake Discord with a guild of that name.
+func works(t *testing.T, o fakediscord.Options) (fake *fakediscord.Server, guild string) {
+	o.NoLimits = true
+	fake = fakediscord.Start(t, o)
+	return fake, fake.AddGuild("works")
+}
+
+func optionsOf(fake *fakediscord.Server) discord.Options {
+	return discord.Options{Token: fake.Token(), APIURL: fake.URL(), Common: front.Common{Pace: 100}}
+}
+
 // A check finds permissions that a channel takes back, and servers beyond the first
 // page.
 func TestCheckEverywhere(t *testing.T) {
 	t.Parallel()
-	o := build(t, fakediscord.Options{Invite: permissions()})
-	o.fake.Overwrite(o.general, o.fake.BotRole(o.guild), 0, fakediscord.SendMessagesInThreads|fakediscord.AttachFiles)
+	fake, guild := works(t, fakediscord.Options{Invite: permissions()})
+	fake.Overwrite(fake.AddChannel(guild, "general"), fake.BotRole(guild), 0, fakediscord.SendMessagesInThreads|fakediscord.AttachFiles)
 	for range 200 {
-		o.fake.AddGuild("more", o.ada)
+		fake.AddGuild("more")
 	}
-	ops := o.fake.AddRole(o.guild, "ops", 0)
-	o.fake.BotMay(o.fake.AddGuild("the last", o.ada), fakediscord.Usual&^fakediscord.AddReactions)
-	opt := o.options()
+	ops := fake.AddRole(guild, "ops", 0)
+	fake.BotMay(fake.AddGuild("the last"), fakediscord.Usual&^fakediscord.AddReactions)
+	opt := optionsOf(fake)
 	opt.Roles = []string{ops}
 	found, err := Check(t.Context(), opt)
 	if err == nil || !strings.Contains(err.Error(), "server the last: the bot lacks Add Reactions") {
@@ -52,50 +64,29 @@ func TestCheckEverywhere(t *testing.T) {
 	}
 }
 
-// A token that was reset ends the service, which nothing else would.
-func TestTokenReset(t *testing.T) {
-	t.Parallel()
-	o := build(t, fakediscord.Options{})
-	a, err := New(o.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- a.Run(t.Context()) }()
-	o.a = a
-	o.ready()
-	o.fake.ResetToken()
-	if err := a.React(t.Context(), api.RefOf(api.Place{Channel: o.fake.DM(o.ada)}, "123"), "✅"); err == nil {
-		t.Error("it reacted")
-	}
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "copy discord.token again") {
-		t.Errorf("it ended with %v", err)
-	}
-}
-
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
 		fake   fakediscord.Options
-		change func(*Options)
+		change func(*discord.Options)
 		found  string
 		err    string
 	}{
 		{"fine", fakediscord.Options{Invite: permissions()}, nil, "server works: all permissions are there", ""},
 		{"no content", fakediscord.Options{}, nil, "each message to it needs a mention", ""},
-		{"token", fakediscord.Options{}, func(o *Options) { o.Token = "wrong" }, "", "copy the token again"},
-		{"intent", fakediscord.Options{}, func(o *Options) { o.Follow = "thread" }, "", "needs the Message Content Intent"},
-		{"intent on", fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(o *Options) { o.Follow = "thread" }, "is switched on", ""},
+		{"token", fakediscord.Options{}, func(o *discord.Options) { o.Token = "wrong" }, "", "copy the token again"},
+		{"intent", fakediscord.Options{}, func(o *discord.Options) { o.Follow = "thread" }, "", "needs the Message Content Intent"},
+		{"intent on", fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(o *discord.Options) { o.Follow = "thread" }, "is switched on", ""},
 		{"permissions", fakediscord.Options{Invite: permissions() &^ fakediscord.AttachFiles}, nil, "", "server works: the bot lacks Attach Files"},
 		{"public", fakediscord.Options{Public: true}, nil, "anybody may invite the bot", ""},
-		{"public, listed", fakediscord.Options{Public: true}, func(o *Options) { o.Guilds = []string{"5"} }, "server works", ""},
+		{"public, listed", fakediscord.Options{Public: true}, func(o *discord.Options) { o.Guilds = []string{"5"} }, "server works", ""},
 		{"administrator", fakediscord.Options{Invite: fakediscord.Administrator}, nil, "all permissions are there", ""},
 	}
 	for _, tt := range tests {
-		o := build(t, tt.fake)
-		o.fake.Overwrite(o.fake.AddChannel(o.guild, "hidden"), o.guild, 0, fakediscord.ViewChannel)
-		opt := o.options()
+		fake, guild := works(t, tt.fake)
+		fake.Overwrite(fake.AddChannel(guild, "hidden"), guild, 0, fakediscord.ViewChannel)
+		opt := optionsOf(fake)
 		if tt.change != nil {
 			tt.change(&opt)
 		}
@@ -106,7 +97,7 @@ func TestCheck(t *testing.T) {
 		if all := strings.Join(found, "\n"); !strings.Contains(all, tt.found) {
 			t.Errorf("%s: found %s", tt.name, all)
 		}
-		for _, c := range o.fake.Calls("") {
+		for _, c := range fake.Calls("") {
 			if !strings.HasPrefix(c.Route, "GET ") {
 				t.Errorf("%s: it changed something: %s", tt.name, c.Route)
 			}

@@ -1,4 +1,4 @@
-package slack
+package setup
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nod/adapters/slack"
 	"nod/adapters/slack/layout"
 	"nod/chat"
 )
@@ -132,7 +133,7 @@ func Manifest(o ManifestOptions) ([]byte, error) {
 	m.Display.Name, m.Display.Description = layout.Shorten(name, 35), layout.Shorten(about, 140)
 	m.Features.Home.Home, m.Features.Home.Messages = true, true
 	m.Features.Bot.Name, m.Features.Bot.Online = layout.Shorten(name, 80), true
-	m.Features.Shortcuts = []shortcut{{"Ask nod about this", "message", askAbout, "Ask about this message"}}
+	m.Features.Shortcuts = []shortcut{{"Ask nod about this", "message", slack.AskAbout, "Ask about this message"}}
 	if !o.Flat {
 		m.Features.Agent = &agentView{layout.Shorten(about, 300), suggestions}
 	}

@@ -1,0 +1,43 @@
+package api
+
+import "fmt"
+
+// Application is the app that the bot belongs to
+// (https://discord.com/developers/docs/resources/application).
+type Application struct {
+	ID     string `json:"id"`
+	Flags  int    `json:"flags"`
+	Public *bool  `json:"bot_public"`
+	Owner  User   `json:"owner"`
+	Team   *struct {
+		Members []struct {
+			User User `json:"user"`
+		} `json:"members"`
+	} `json:"team"`
+	Endpoint string `json:"interactions_endpoint_url"`
+}
+
+// Flags of an application that has the Message Content Intent or the Server Members
+// Intent, in few guilds or in many
+// (https://discord.com/developers/docs/resources/application#application-object-application-flags).
+const (
+	MessageContent = 1<<18 | 1<<19
+	GuildMembers   = 1<<14 | 1<<15
+)
+
+// Guilds lists the guilds that the bot is in, page by page.
+func Guilds(ask func(path string, into any) error) ([]Guild, error) {
+	const most = 200
+	var out []Guild
+	for after := "0"; ; {
+		var page []Guild
+		if err := ask(fmt.Sprintf("/users/@me/guilds?limit=%d&after=%s", most, after), &page); err != nil {
+			return nil, err
+		}
+		out = append(out, page...)
+		if len(page) < most {
+			return out, nil
+		}
+		after = page[len(page)-1].ID
+	}
+}
