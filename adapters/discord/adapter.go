@@ -30,6 +30,7 @@ import (
 	"nod/adapters/discord/dialect"
 	"nod/adapters/discord/gateway"
 	"nod/adapters/discord/layout"
+	"nod/adapters/discord/people"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/inbound"
@@ -49,7 +50,7 @@ type Options struct {
 	Shards       int           // 0: as many as Discord recommends
 	Version      string        // of the program
 	Commands     bool          // register the application commands
-	Guilds       []string      // that are served; empty: see [Adapter.serves]
+	Guilds       []string      // that are served; empty: see [people.People.Serves]
 	Tools        []string      // names that `/tools` suggests
 	Archive      time.Duration // threads stay open at least so long after the last message; default 24 h
 	Roles        []string      // those that an approver rule names
@@ -91,7 +92,8 @@ type Adapter struct {
 	shown   bounded.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
 	asides  asides
 	turns   turns
-	people  acquaintances
+	people  *people.People
+	told    bounded.Map[string, time.Time] // remarks that are made once in a while
 }
 
 // identity is who the bot is, and what its application may do.
@@ -116,6 +118,7 @@ func New(o Options) (*Adapter, error) {
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
 	a.atlas = atlas.New(a.self.who, a.me, a.rest, o.Lookup)
+	a.people = people.New(people.Options{Guilds: o.Guilds, Allow: o.Allow, Now: o.Now, App: a.self.application, Logger: o.Logger}, a.rest, a.atlas)
 	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: tight, Args: dialect.Exact})
 	a.gate = gateway.New(gateway.Options{
 		Token: o.Token, Shards: o.Shards, Content: a.reads, Notes: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now,

@@ -130,7 +130,7 @@ func (a *Adapter) pressed(ctx context.Context, in api.Interaction) error {
 		if !in.In(want.Place) {
 			return errForeign
 		}
-		return a.halt(ctx, in, want.Place, userOf(*in.User, in.Member))
+		return a.halt(ctx, in, want.Place, api.UserOf(*in.User, in.Member))
 	} else if ok {
 		return a.showSteps(ctx, in, want)
 	}
@@ -138,9 +138,9 @@ func (a *Adapter) pressed(ctx context.Context, in api.Interaction) error {
 	if err != nil {
 		return err
 	}
-	c.By = userOf(*in.User, in.Member)
+	c.By = api.UserOf(*in.User, in.Member)
 	if !c.Verb.Opens() && !c.Verb.Votes() {
-		if c.By.Barred, err = a.barred(ctx, speakerOf(in)); err != nil {
+		if c.By.Barred, err = a.people.Barred(ctx, speakerOf(in)); err != nil {
 			return a.sorry(ctx, in, err)
 		}
 	}
@@ -164,8 +164,8 @@ func (a *Adapter) filled(ctx context.Context, in api.Interaction) error {
 	} else {
 		s.Text = fieldOf(in.Data.Components)
 	}
-	s.By = userOf(*in.User, in.Member)
-	if s.By.Barred, err = a.barred(ctx, speakerOf(in)); err != nil {
+	s.By = api.UserOf(*in.User, in.Member)
+	if s.By.Barred, err = a.people.Barred(ctx, speakerOf(in)); err != nil {
 		return a.sorry(ctx, in, err)
 	}
 	s.Heard = s.By.Barred == ""

@@ -137,7 +137,7 @@ func TestEveryRefusedFact(t *testing.T) {
 			},
 			"GET /guilds/{guild}": func() (bool, error) {
 				o.a.atlas.SetOwner(o.guild, "")
-				return o.a.servesGuild(t.Context(), o.guild)
+				return o.a.people.ServesGuild(t.Context(), o.guild)
 			},
 			"PATCH /channels/{channel}": func() (bool, error) { return true, o.a.unarchive(t.Context(), closed) },
 		} {

@@ -3,148 +3,30 @@ package discord
 import (
 	"context"
 	"fmt"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/commands"
 	"nod/adapters/discord/dialect"
 	"nod/adapters/discord/gateway"
 	"nod/adapters/discord/layout"
+	"nod/adapters/discord/people"
 	"nod/chat"
+	"nod/chat/markdown"
 	"nod/chat/outbox"
-	"nod/chat/vocabulary"
 	"nod/front"
 )
-
-// command is an application command
-// (https://discord.com/developers/docs/interactions/application-commands).
-type command struct {
-	Name        string   `json:"name"`
-	Type        int      `json:"type"`
-	Description string   `json:"description"`
-	Options     []option `json:"options,omitempty"`
-	Contexts    []int    `json:"contexts"`
-	Installs    []int    `json:"integration_types"`
-}
-
-type option struct {
-	Type        int      `json:"type"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Required    bool     `json:"required,omitempty"`
-	MaxLength   int      `json:"max_length,omitempty"`
-	Choices     []choice `json:"choices,omitempty"`
-	Completed   bool     `json:"autocomplete,omitempty"`
-}
-
-type choice struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-const (
-	chatCommand      = 1
-	messageCommand   = 3
-	stringOption     = 3
-	attachmentOption = 11
-	mostAsked        = 1900 // characters of a question, which is shown in a message
-
-	serverContext  = 0 // where a command may be given: in a server,
-	directContext  = 1 // and in the direct conversation with the bot
-	privateContext = 2 // not in one of other people, where the bot is not
-	serverInstall  = 0 // not with an app that a person installed for themselves
-
-	askAbout = "Ask nod about this"
-)
-
-// commands are what people can give besides writing to the bot.
-var commands = everywhere(slices.Concat([]command{
-	{Name: "ask", Description: "Ask nod something", Options: []option{
-		{Type: stringOption, Name: "question", Description: "What you want to know, or to have done", Required: true, MaxLength: mostAsked},
-		{Type: attachmentOption, Name: "file", Description: "A file that goes along"},
-		{Type: attachmentOption, Name: "file2", Description: "Another file"},
-		{Type: attachmentOption, Name: "file3", Description: "One more file"},
-	}},
-	{Name: askAbout, Type: messageCommand},
-}, wordCommands()))
-
-// wordCommands are the words that people can say and that are commands too. Two words
-// that begin alike, such as "tools off" and "tools on", are one command with a switch.
-func wordCommands() (list []command) {
-	for _, w := range vocabulary.Table {
-		if w.Command == "" {
-			continue
-		}
-		name, switched, _ := strings.Cut(w.Name, " ")
-		c := command{Name: name, Description: w.Command}
-		if switched != "" {
-			c.Options = append(c.Options, switchOption(name))
-		}
-		switch w.Takes {
-		case vocabulary.File:
-			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The file's name", Required: true, MaxLength: 200, Completed: true})
-		case vocabulary.Tool:
-			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The tool's name", Required: true, MaxLength: 100, Completed: true})
-		}
-		list = append(list, c)
-	}
-	return list
-}
-
-// switchOption chooses among the words that begin with a name.
-func switchOption(name string) option {
-	var choices []choice
-	var texts []string
-	for _, w := range vocabulary.Table {
-		if text, ok := strings.CutPrefix(w.Name, name+" "); ok {
-			choices, texts = append(choices, choice{text, text}), append(texts, text)
-		}
-	}
-	return option{Type: stringOption, Name: "switch", Description: strings.Join(texts, " or "), Required: true, Choices: choices}
-}
-
-// everywhere sets where commands may be given: where the bot is, and so hears what
-// follows.
-func everywhere(list []command) []command {
-	for i := range list {
-		list[i].Type = max(list[i].Type, chatCommand)
-		list[i].Contexts, list[i].Installs = []int{serverContext, directContext}, []int{serverInstall}
-	}
-	return list
-}
 
 // register makes the commands known, unless they are already: changing them
 // counts against a limit of the day.
 func (a *Adapter) register(ctx context.Context) {
-	err := a.Repeat(ctx, func() error { return a.registerOnce(ctx) })
+	err := a.Repeat(ctx, func() error { return commands.Register(ctx, a.rest, a.self.application().ID) })
 	if err != nil && ctx.Err() == nil {
 		a.log.Error("register the commands", "error", err)
 	}
-}
-
-func (a *Adapter) registerOnce(ctx context.Context) error {
-	app := []string{a.self.application().ID}
-	var there []command
-	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/applications/{}/commands", IDs: app, Priority: outbox.Low, Answer: &there})
-	if err != nil {
-		return err
-	}
-	if reflect.DeepEqual(sorted(there), sorted(commands)) {
-		return nil
-	}
-	return a.rest.Call(ctx, api.Request{Method: "PUT", Path: "/applications/{}/commands", IDs: app, Body: commands, Priority: outbox.Low})
-}
-
-func sorted(list []command) []command {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Type = max(list[i].Type, chatCommand)
-	}
-	return slices.SortedFunc(slices.Values(list), func(x, y command) int { return strings.Compare(x.Name, y.Name) })
 }
 
 // command does what a command says, where the bot is. Discord lets people give one
@@ -154,8 +36,7 @@ func (a *Adapter) command(ctx context.Context, in api.Interaction) error {
 	if why := absence(in); why != "" {
 		return a.respond(ctx, in, answerMessage, newPage(why))
 	}
-	served := true
-	heard, err := a.heardFrom(ctx, speakerOf(in), func() { served = false })
+	heard, served, err := a.people.Heard(ctx, speakerOf(in))
 	switch {
 	case err != nil:
 		return a.sorry(ctx, in, err)
@@ -167,7 +48,7 @@ func (a *Adapter) command(ctx context.Context, in api.Interaction) error {
 		return a.respond(ctx, in, answerMessage, newPage("I am not set up to answer you."))
 	case in.Data.Name == "ask":
 		return a.ask(ctx, in)
-	case in.Data.Name == askAbout:
+	case in.Data.Name == commands.AskAbout:
 		return a.askAbout(ctx, in)
 	}
 	return a.worded(ctx, in)
@@ -175,27 +56,22 @@ func (a *Adapter) command(ctx context.Context, in api.Interaction) error {
 
 // absence says why a command can't be followed where it was given.
 func absence(in api.Interaction) string {
-	if in.Context != nil && *in.Context == privateContext {
+	if in.Context != nil && *in.Context == commands.PrivateContext {
 		return "I am not part of this conversation. Write to me directly, or in a server that I am in."
 	}
-	if _, member := in.Owners[strconv.Itoa(serverInstall)]; in.Owners != nil && !member {
+	if _, member := in.Owners[strconv.Itoa(commands.ServerInstall)]; in.Owners != nil && !member {
 		return "I am not a member of this server, so I would not hear what is said here. Somebody has to invite me first."
 	}
 	return ""
 }
 
 // speakerOf is who gave a command.
-func speakerOf(in api.Interaction) speaker {
-	s := speaker{user: in.User.ID, member: in.Member, guild: in.GuildID, channel: in.ChannelID}
+func speakerOf(in api.Interaction) people.Speaker {
+	s := people.Speaker{User: in.User.ID, Member: in.Member, Guild: in.GuildID, Channel: in.ChannelID}
 	if in.Channel != nil {
-		s.parent = in.Channel.ParentID
+		s.Parent = in.Channel.ParentID
 	}
 	return s
-}
-
-// isPublic says whether everybody sees the answer to a command.
-func isPublic(name string) bool {
-	return slices.ContainsFunc(vocabulary.Table, func(w vocabulary.Word) bool { return w.Name == name && w.Public })
 }
 
 // worded does what one of the words does in a message. It is answered at once, and
@@ -211,7 +87,7 @@ func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 	case !ok:
 		return a.respond(ctx, in, answerMessage, newPage("Use this in a conversation with me: a thread that I am in, or our direct messages."))
 	case in.Data.Name == "stop":
-		return a.halt(ctx, in, p, userOf(*in.User, in.Member))
+		return a.halt(ctx, in, p, api.UserOf(*in.User, in.Member))
 	}
 	text := in.Data.Name
 	for _, name := range []string{"switch", "name"} {
@@ -219,11 +95,11 @@ func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 			text += " " + v
 		}
 	}
-	m := chat.Message{Ref: api.RefOf(p, in.ID), From: userOf(*in.User, in.Member), Text: chat.Flat(text), Sent: api.SentAt(in.ID)}
+	m := chat.Message{Ref: api.RefOf(p, in.ID), From: api.UserOf(*in.User, in.Member), Text: chat.Flat(text), Sent: api.SentAt(in.ID)}
 	if err := a.promise(ctx, in, false); err != nil {
 		return err
 	}
-	private := !isPublic(in.Data.Name)
+	private := !commands.Public(in.Data.Name)
 	if private {
 		a.asides.waits(in, a.o.Now())
 	}
@@ -316,7 +192,7 @@ func (a *Adapter) askAbout(ctx context.Context, in api.Interaction) error {
 		"type": 4, "custom_id": "question", "style": 2, "required": true, "max_length": 1000, "value": "What does this mean?",
 	}
 	return a.respond(ctx, in, answerForm, map[string]any{
-		"custom_id": strings.Join([]string{aboutForm, in.ID, in.ChannelID, in.Data.Target}, "|"), "title": askAbout,
+		"custom_id": strings.Join([]string{aboutForm, in.ID, in.ChannelID, in.Data.Target}, "|"), "title": commands.AskAbout,
 		"components": []any{map[string]any{"type": 18, "label": "Question", "component": field}},
 	})
 }
@@ -357,4 +233,46 @@ func (a *Adapter) spoken(ctx context.Context, in api.Interaction) (p api.Place, 
 		return api.Place{}, false, nil
 	}
 	return api.Place{Channel: c.ParentID, Thread: c.ID}, true, nil
+}
+
+// Discord's limits of suggestions
+// (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-autocomplete).
+const (
+	mostChoices = 25
+	mostChoice  = 100
+)
+
+// suggest completes the name of a tool or a file that somebody types. There are 3 s
+// for that, and no other answer: where nothing is known in time there is no
+// suggestion, and the name can be typed all the same.
+func (a *Adapter) suggest(ctx context.Context, in api.Interaction) error {
+	choices := []commands.Choice{}
+	typed := strings.ToLower(in.Focused())
+	for _, name := range a.completions(ctx, in) {
+		if len(choices) < mostChoices && name != "" && markdown.UTF16(name) <= mostChoice && strings.Contains(strings.ToLower(name), typed) {
+			choices = append(choices, commands.Choice{Name: name, Value: name})
+		}
+	}
+	return a.respond(ctx, in, answerChoices, map[string]any{"choices": choices})
+}
+
+// completions are the names that may be meant.
+func (a *Adapter) completions(ctx context.Context, in api.Interaction) []string {
+	ctx, cancel := context.WithTimeout(ctx, a.o.Defer)
+	defer cancel()
+	if heard, _, err := a.people.Heard(ctx, speakerOf(in)); err != nil || !heard || absence(in) != "" {
+		return nil
+	}
+	if in.Data.Name == "tools" {
+		return a.o.Tools
+	}
+	p, ok, err := a.spoken(ctx, in)
+	if err != nil || !ok {
+		return nil
+	}
+	names, err := a.o.Inbox.Files(ctx, api.ThreadID(p))
+	if err != nil {
+		a.log.Warn("suggest files", "error", err)
+	}
+	return names
 }

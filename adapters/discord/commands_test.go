@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/commands"
 	"nod/chat"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
@@ -23,7 +25,7 @@ func withCommands(o *Options) { o.Commands = true }
 func commanded(t *testing.T) *office {
 	t.Helper()
 	o := open(t, fakediscord.Options{}, withCommands)
-	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands.List) })
 	return o
 }
 
@@ -31,14 +33,17 @@ func commanded(t *testing.T) *office {
 func TestRegister(t *testing.T) {
 	o := commanded(t)
 	got := o.fake.Commands()
-	for _, want := range []string{"ask", askAbout, "stop", "forget", "help", "drop", "tools"} {
+	for _, want := range []string{"ask", commands.AskAbout, "stop", "forget", "help", "drop", "tools"} {
 		if slices.Index(got, want) < 0 || slices.Contains(got[slices.Index(got, want)+1:], want) {
 			t.Errorf("commands %q, want %s once", got, want)
 		}
 	}
-	var sent []command
+	var sent []commands.Command
 	if err := json.Unmarshal(o.fake.Calls(registerRoute)[0].Body, &sent); err != nil {
 		t.Fatal(err)
+	}
+	if body := o.fake.Calls(registerRoute)[0].Body; !bytes.Contains(body, []byte(`"choices":[{"name":"`)) {
+		t.Errorf("no command has a switch: %s", body)
 	}
 	for _, c := range sent { // where the bot is, and so hears what follows
 		if !slices.Equal(c.Contexts, []int{0, 1}) || !slices.Equal(c.Installs, []int{0}) {
@@ -184,7 +189,7 @@ func TestFollowUpsUnderLoad(t *testing.T) {
 func TestOldApplication(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{OldApp: true}, withCommands)
-	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands.List) })
 	o.fake.Slash(o.ada, o.fake.DM(o.ada), "stop", nil)
 	o.wait(func(s *fakediscord.Server) bool {
 		told := s.Ephemerals(o.ada)
@@ -310,7 +315,7 @@ func TestAskWithFiles(t *testing.T) {
 func TestAskAbout(t *testing.T) {
 	o := commanded(t)
 	secret := o.fake.Say(o.cleo, o.general, "the tide turns at noon", fakediscord.With{Files: []fakediscord.File{{Name: "log.txt", Data: []byte("beta")}}})
-	id := o.fake.Menu(o.bob, secret, askAbout)
+	id := o.fake.Menu(o.bob, secret, commands.AskAbout)
 	o.wait(func(s *fakediscord.Server) bool { return s.Interactions()[0].Form != "" })
 	o.fake.Fill(id, "what is meant?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -338,7 +343,7 @@ func TestAskWithFilesUnheard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := open(t, fakediscord.Options{}, withCommands)
-			o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+			o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands.List) })
 			spoil(o)
 			o.fake.Slash(o.bob, o.general, "ask", map[string]any{
 				"question": "what is in it?", "file": fakediscord.File{Name: "notes.txt", Data: []byte("alpha")},

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -77,20 +74,13 @@ func (a *Adapter) People(ctx context.Context, thread chat.ThreadID, rule string,
 	case id == c.GuildID: // which everybody has
 		return nil, false, nil
 	}
-	who, known, err = a.haveRole(ctx, c.GuildID, id, most)
+	who, known, err = a.people.HaveRole(ctx, c.GuildID, id, most)
 	if api.Refused(err) && !api.RefusedToken(err) {
 		a.log.Warn("list who may decide", "error", err)
 		return nil, false, nil
 	}
 	return who, known, err
 }
-
-// Bounds of looking for who has a role: members of one answer, and answers. Of a
-// server with more members it can't be told.
-const (
-	mostMembers     = 1000
-	mostMemberPages = 10
-)
 
 // excluded are those who may not decide.
 func excluded(p chat.Post) []chat.User {
@@ -124,7 +114,7 @@ func (a *Adapter) ring(ctx context.Context, thread chat.ThreadID, exclude []chat
 			p.Pings.Roles = append(p.Pings.Roles, id)
 			continue
 		}
-		who, all, err := a.haveRole(ctx, c.GuildID, id, MostRung+1)
+		who, all, err := a.people.HaveRole(ctx, c.GuildID, id, MostRung+1)
 		if err != nil || !all || len(who) > MostRung {
 			p.Add("<@&" + id + "> rings with nobody: the role is not mentionable, and I may not mention it.")
 			continue
@@ -140,27 +130,35 @@ func (a *Adapter) ring(ctx context.Context, thread chat.ThreadID, exclude []chat
 	}
 }
 
-// haveRole lists people who have a role, up to so many
-// (https://discord.com/developers/docs/resources/guild#list-guild-members).
-func (a *Adapter) haveRole(ctx context.Context, guild, role string, most int) (who []chat.User, known bool, err error) {
-	query := url.Values{"limit": {strconv.Itoa(mostMembers)}}
-	for range mostMemberPages {
-		var page []api.Member
-		err := a.rest.Call(ctx, api.Request{
-			Method: "GET", Path: "/guilds/{}/members", IDs: []string{guild}, Query: query, Priority: outbox.Answer, Answer: &page,
-		})
-		if err != nil {
-			return nil, false, fmt.Errorf("list members: %w", err)
-		}
-		for _, m := range page {
-			if m.User != nil && slices.Contains(m.Roles, role) {
-				who = append(who, userOf(*m.User, &m))
-			}
-		}
-		if len(who) >= most || len(page) < mostMembers {
-			return who, true, nil
-		}
-		query.Set("after", page[len(page)-1].User.ID)
+// copyButton is the kind of a vote's button on a card outside of its thread: no form
+// opens behind it, since it is not known there which thread a reason is for.
+const copyButton = "copy"
+
+// Place is where a card is shown outside of its thread: a channel that the bot may write
+// in, or the direct conversation with somebody.
+func (a *Adapter) Place(ctx context.Context, at string) (chat.ThreadID, error) {
+	kind, id, _ := strings.Cut(at, ":")
+	switch {
+	case kind != "channel" && kind != "user" || !api.PlainID.MatchString(id):
+		return chat.ThreadID{}, chat.ErrElsewhere
+	case kind == "user":
+		id, err := a.openDirect(ctx, id)
+		return api.ThreadID(api.Place{Channel: id}), err
 	}
-	return who, len(who) > 0, nil
+	c, err := a.atlas.Channel(ctx, id)
+	if err == nil && c.Thread() {
+		return api.ThreadID(api.Place{Channel: c.ParentID, Thread: c.ID}), nil
+	}
+	return api.ThreadID(api.Place{Channel: id}), api.Final(err)
+}
+
+// refIn names a message of the bot's as a reaction on it does: a card in a channel of
+// a server stands where a conversation of its own would begin, and one in a thread or a
+// direct conversation is of that.
+func refIn(thread chat.ThreadID, p *chat.Approval, id string) chat.MessageRef {
+	at := api.PlaceOf(thread)
+	if p != nil && p.Home != (chat.ThreadID{}) && !p.Direct && at.Direct() {
+		at.Thread = id
+	}
+	return api.RefOf(at, id)
 }

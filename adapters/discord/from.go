@@ -228,19 +228,11 @@ func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m api.Messa
 // from is who wrote a message, with the name that others see there.
 func (a *Adapter) from(m api.Message) chat.User {
 	if u := a.asked(m); u != nil {
-		return userOf(*u, nil)
+		return api.UserOf(*u, nil)
 	}
-	u := userOf(*m.Author, m.Member)
+	u := api.UserOf(*m.Author, m.Member)
 	u.Bot = u.Bot || m.WebhookID != ""
 	return u
-}
-
-func userOf(u api.User, in *api.Member) chat.User {
-	out := chat.User{ID: chat.UserID(u.ID), Name: chat.Flat(chat.FirstOf(u.GlobalName, u.Username)), Bot: u.Bot}
-	if in != nil {
-		out.Name = chat.Flat(chat.FirstOf(in.Nick, out.Name))
-	}
-	return out
 }
 
 // edited takes in a change of a message's text. Discord also reports changes

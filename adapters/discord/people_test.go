@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/discord/commands"
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -272,7 +273,7 @@ func TestCommandUnheard(t *testing.T) {
 	lobby := o.fake.AddChannel(o.fake.AddGuild("other", eve), "lobby")
 	o.fake.OwnApp(o.cleo)
 	o.run(func(opt *Options) { opt.Commands, opt.Allow = true, []string{"user:" + o.bob} })
-	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands.List) })
 	for i, tt := range []struct{ who, channel, want, not string }{
 		{o.ada, o.general, "discord.allow", "discord.guilds"},
 		{eve, lobby, "discord.guilds", "discord.allow"},

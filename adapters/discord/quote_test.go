@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/discord/commands"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/fakediscord"
@@ -44,7 +45,7 @@ func TestAlerts(t *testing.T) {
 				o.fake.Say(o.ada, o.fake.OpenThread(o.ada, o.general, id, "load"), o.mention()+" why?")
 			},
 			"by the command": func(o *office, id string) {
-				menu := o.fake.Menu(o.ada, id, askAbout)
+				menu := o.fake.Menu(o.ada, id, commands.AskAbout)
 				o.wait(func(s *fakediscord.Server) bool { return s.Interactions()[0].Form != "" })
 				o.fake.Fill(menu, "why?")
 			},
@@ -54,7 +55,7 @@ func TestAlerts(t *testing.T) {
 				o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(o *Options) {
 					o.Commands, o.Follow = true, front.FollowCallers
 				})
-				o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+				o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands.List) })
 				ask(o, o.fake.Say(o.bob, o.general, "", alert))
 				o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 				m := o.in.Messages[0]
@@ -110,7 +111,7 @@ func TestFramedCall(t *testing.T) {
 func TestAskAboutForward(t *testing.T) {
 	o := commanded(t)
 	log := o.fake.Say(o.cleo, o.general, "the log", fakediscord.With{Files: []fakediscord.File{{Name: "log.txt", Data: []byte("beta")}}})
-	id := o.fake.Menu(o.bob, o.fake.Say(o.cleo, o.general, "", fakediscord.With{Forward: log}), askAbout)
+	id := o.fake.Menu(o.bob, o.fake.Say(o.cleo, o.general, "", fakediscord.With{Forward: log}), commands.AskAbout)
 	o.wait(func(s *fakediscord.Server) bool { return s.Interactions()[0].Form != "" })
 	o.fake.Fill(id, "what is it?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })

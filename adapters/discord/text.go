@@ -79,7 +79,7 @@ func (a *Adapter) words(m api.Message) words {
 		user: func(id string) string {
 			for _, u := range m.Mentions {
 				if u.ID == id {
-					return userOf(u.User, u.Member).Name
+					return api.UserOf(u.User, u.Member).Name
 				}
 			}
 			if id == me.ID {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/people"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"
@@ -88,14 +89,14 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 	out := chat.Reaction{On: api.RefOf(p, r.MessageID), By: chat.User{ID: chat.UserID(r.UserID)}, Emoji: emoji, Removed: removed}
 	switch {
 	case r.Member != nil && r.Member.User != nil:
-		out.By = userOf(*r.Member.User, r.Member)
+		out.By = api.UserOf(*r.Member.User, r.Member)
 	case !removed && !front.Decides(emoji): // a direct conversation names nobody
 		if out.By, err = a.user(ctx, r.UserID); err != nil {
 			return err
 		}
 	}
 	if !removed && !front.Decides(emoji) { // the judge of votes looks people up itself
-		if out.By.Barred, err = a.barred(ctx, speaker{user: r.UserID, member: r.Member, guild: r.GuildID, channel: r.ChannelID, parent: p.Channel}); err != nil {
+		if out.By.Barred, err = a.people.Barred(ctx, people.Speaker{User: r.UserID, Member: r.Member, Guild: r.GuildID, Channel: r.ChannelID, Parent: p.Channel}); err != nil {
 			return err
 		}
 	}
@@ -106,26 +107,26 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 // server, or was removed from it, decides nothing there.
 func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, error) {
 	p := api.ReadPlace(at)
-	s := speaker{user: string(u.ID), channel: chat.FirstOf(p.Thread, p.Channel), parent: p.Channel}
+	s := people.Speaker{User: string(u.ID), Channel: chat.FirstOf(p.Thread, p.Channel), Parent: p.Channel}
 	if !p.Direct() {
 		c, err := a.atlas.Channel(ctx, p.Channel)
 		if err != nil {
 			return u, fmt.Errorf("look up the guild: %w", err)
 		}
-		m, is, err := a.member(ctx, c.GuildID, s.user)
+		m, is, err := a.people.Member(ctx, c.GuildID, s.User)
 		if err != nil || !is {
 			u.Barred = "only members of this server may decide here"
 			return u, err
 		}
 		if m.User != nil {
-			u = userOf(*m.User, &m)
+			u = api.UserOf(*m.User, &m)
 		}
-		s.guild, s.member = c.GuildID, &m
+		s.Guild, s.Member = c.GuildID, &m
 	} else if err := a.anew(ctx, &u); err != nil {
 		return u, err
 	}
 	var err error
-	u.Barred, err = a.barred(ctx, s)
+	u.Barred, err = a.people.Barred(ctx, s)
 	return u, err
 }
 
@@ -136,14 +137,7 @@ func (a *Adapter) anew(ctx context.Context, u *chat.User) (err error) {
 			return err
 		}
 	}
-	if len(a.o.Guilds) == 0 && !a.public() {
-		return nil
-	}
-	guilds, err := a.served(ctx)
-	for _, guild := range guilds {
-		a.people.members.Take(guild + " " + string(u.ID))
-	}
-	return err
+	return a.people.Anew(ctx, string(u.ID))
 }
 
 // soon is how young a message may be that waits to be put beside a reaction on it.
@@ -217,7 +211,7 @@ func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
 		return chat.User{ID: chat.UserID(id)}, fmt.Errorf("look a user up: %w", err)
 	}
 	u.ID = id
-	return userOf(u, nil), nil
+	return api.UserOf(u, nil), nil
 }
 
 // Reactions gives the reactions of people on an approval that mean something
@@ -250,7 +244,7 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 			}
 			for _, u := range who {
 				if u.ID != a.self.who().ID && u.ID != "" {
-					out = append(out, chat.Reaction{On: p.Ref, By: userOf(u, nil), Emoji: e})
+					out = append(out, chat.Reaction{On: p.Ref, By: api.UserOf(u, nil), Emoji: e})
 				}
 			}
 		}

@@ -79,7 +79,9 @@ var mayImport = map[string][]string{
 	"adapters/discord/atlas":    {"adapters/discord/api", "chat", "chat/outbox"},
 	"adapters/discord/dialect":  {"adapters/discord/api", "chat", "chat/markdown"},
 	"adapters/discord/layout":   {"adapters/discord/api", "adapters/discord/dialect", "chat", "chat/form", "chat/markdown", "chat/summary", "front"},
-	"adapters/discord":          {"adapters/discord/api", "adapters/discord/atlas", "adapters/discord/dialect", "adapters/discord/gateway", "adapters/discord/layout", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
+	"adapters/discord":          {"adapters/discord/api", "adapters/discord/atlas", "adapters/discord/commands", "adapters/discord/dialect", "adapters/discord/gateway", "adapters/discord/layout", "adapters/discord/people", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
+	"adapters/discord/people":   {"adapters/discord/api", "adapters/discord/atlas", "chat", "chat/bounded", "chat/outbox", "front"},
+	"adapters/discord/commands": {"adapters/discord/api", "chat/outbox", "chat/vocabulary"},
 	"adapters/discord/setup":    {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "chat", "chat/outbox", "chat/summary", "front"},
 	"lab":                       {"agent", "agent/approval", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
@@ -114,7 +116,7 @@ var mayImport = map[string][]string{
 // Their types stop there.
 var mayKnow = map[string][]string{
 	"github.com/slack-go/slack":              {"adapters/slack", "adapters/slack/layout", "adapters/slack/setup"},
-	"github.com/bwmarrin/discordgo":          {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "adapters/discord/layout", "adapters/discord/setup"},
+	"github.com/bwmarrin/discordgo":          {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "adapters/discord/layout", "adapters/discord/people", "adapters/discord/setup"},
 	"github.com/sashabaranov/go-openai":      {"llm/openai"},
 	"github.com/redis/go-redis/v9":           {"memory/redis", "internal/redistest"},
 	"modernc.org/sqlite":                     {"memory/sqlite"},

@@ -1,6 +1,10 @@
 package api
 
-import "fmt"
+import (
+	"fmt"
+
+	"nod/chat"
+)
 
 // Application is the app that the bot belongs to
 // (https://discord.com/developers/docs/resources/application).
@@ -40,4 +44,13 @@ func Guilds(ask func(path string, into any) error) ([]Guild, error) {
 		}
 		after = page[len(page)-1].ID
 	}
+}
+
+// UserOf is a person as others see them in a guild; in is nil elsewhere.
+func UserOf(u User, in *Member) chat.User {
+	out := chat.User{ID: chat.UserID(u.ID), Name: chat.Flat(chat.FirstOf(u.GlobalName, u.Username)), Bot: u.Bot}
+	if in != nil {
+		out.Name = chat.Flat(chat.FirstOf(in.Nick, out.Name))
+	}
+	return out
 }

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"nod/adapters/slack"
-	"nod/internal/fakeslack"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"nod/adapters/slack"
+	"nod/internal/fakeslack"
 )
 
 // The manifest is one that Slack's published schema accepts.

@@ -1,0 +1,88 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
+	"nod/adapters/discord/people"
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// This file hears people, and tells those whom the bot can't hear what to do.
+
+// hears says whether somebody's message is listened to. Where a server is not
+// served, a call is answered with a word on what to do.
+func (a *Adapter) hears(ctx context.Context, m api.Message, w way) (bool, error) {
+	from := m.Author
+	if u := a.asked(m); u != nil {
+		from = u
+	}
+	heard, served, err := a.people.Heard(ctx, people.Speaker{User: from.ID, Member: m.Member, Guild: m.GuildID, Channel: m.ChannelID, Parent: w.place.Channel, Echo: from != m.Author})
+	if err == nil && !served && w.called {
+		a.unserved(ctx, m)
+	}
+	return heard, err
+}
+
+// unservedText says which key to set.
+func unservedText(guild string) string {
+	return "I am not set up for this server. Whoever runs me can add it: `discord.guilds: [\"" + guild + "\"]`."
+}
+
+// unserved says, once in a while, that a server is not served.
+func (a *Adapter) unserved(ctx context.Context, m api.Message) {
+	if m.GuildID == "" || !a.once("unserved "+m.GuildID, time.Hour) {
+		return
+	}
+	a.remark(ctx, m, unservedText(m.GuildID))
+}
+
+// once says whether something was not said for a while, and notes that it is now.
+func (a *Adapter) once(what string, in time.Duration) bool {
+	now := a.o.Now()
+	return a.told.Swap(what, func(at time.Time, said bool) (time.Time, bool) { return now, !said || now.Sub(at) >= in })
+}
+
+// remark says one small line in answer to a message, outside of any conversation.
+func (a *Adapter) remark(ctx context.Context, m api.Message, text string) {
+	b := layout.Part{Content: "-# " + text}.Change()
+	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &layout.Answered{Message: m.ID}
+	b.Nonce, b.Enforce = api.Nonce(chat.ThreadID{Platform: Platform, Channel: m.ChannelID}, "remark "+m.ID+text, 0, 0), true
+	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.ChannelID}, Body: b, Priority: outbox.Low}
+	err := a.rest.Call(ctx, r)
+	if api.Code(err) == api.CodeNoHistory || api.Code(err) == api.CodeBadForm {
+		b.Reference = nil
+		r.Body = b
+		err = a.rest.Call(ctx, r)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.log.Warn("say why nothing is answered", "error", err)
+	}
+}
+
+const hintEvery = 24 * time.Hour
+
+// hint tells, once in a conversation, that the bot would have to be mentioned.
+func (a *Adapter) hint(ctx context.Context, m api.Message, w way) {
+	if w.known == nil || !a.once("hint "+w.place.String(), hintEvery) {
+		return
+	}
+	a.remark(ctx, m, "I read only messages that mention me, or that reply to me with a ping.")
+}
+
+// hiddenText stands for a message that Discord doesn't show the bot.
+const hiddenText = "(its text can't be seen: say so if it matters, and that `Ask nod about this` on the message, or copying it, would help)"
+
+// blind says whether a message that calls the bot can't be read at all: without
+// the intent Discord shows the text of those that mention the bot itself only.
+func (a *Adapter) blind(m api.Message) bool {
+	return m.GuildID != "" && m.Content == "" && m.Unspoken() == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && !a.reads()
+}
+
+func (a *Adapter) sayBlind(ctx context.Context, m api.Message) {
+	a.remark(ctx, m, "I can't read this: mention me by name, not by role, or use /ask.")
+}
