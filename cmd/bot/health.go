@@ -51,17 +51,17 @@ func (p *program) health(platforms map[string]platform) http.Handler {
 		}
 		_ = json.NewEncoder(w).Encode(state)
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(p.meter.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.meter.Registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
 // gauge sets the metrics of the store and the platforms.
 func (p *program) gauge(platforms map[string]platform) {
-	p.meter.health(func() map[string]any {
+	p.meter.Health(func() map[string]any {
 		_, state := p.state(context.Background(), platforms)
 		return state
 	})
-	p.meter.waiting(func() map[string]float64 {
+	p.meter.Waiting(func() map[string]float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()
 		out := map[string]float64{}

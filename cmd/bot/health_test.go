@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"nod/cmd/bot/config"
+	"nod/cmd/bot/meter"
 	"nod/memory"
 )
 
@@ -80,9 +81,9 @@ func TestHealth(t *testing.T) {
 		memory.Ended{Turn: 1},
 		memory.Ended{Turn: 2},
 	} {
-		p.meter.observe(run, memory.Entry{Body: b})
+		p.meter.Observe(run, memory.Entry{Body: b})
 	}
-	o := p.meter.connection("slack")
+	o := p.meter.Connection("slack")
 	for i := range 1000 {
 		o.Limited(fmt.Sprintf("chat.postMessage C%d", i))
 		o.Limited(fmt.Sprintf("%d", i))
@@ -92,7 +93,7 @@ func TestHealth(t *testing.T) {
 		t.Error("/metrics holds what a model wrote")
 	}
 	lint(t, body)
-	if n := strings.Count(body, "\nnod_rate_limited_total{"); n > mostBuckets+1 {
+	if n := strings.Count(body, "\nnod_rate_limited_total{"); n > meter.MostBuckets+1 {
 		t.Errorf("/metrics has %d series of buckets", n)
 	}
 	for _, want := range []string{
@@ -133,7 +134,7 @@ func lint(t *testing.T, metrics string) {
 // When the service ends its listener does, too.
 func TestListenEnds(t *testing.T) {
 	t.Parallel()
-	p := &program{meter: newMeter(nil), log: slog.New(slog.DiscardHandler), cfg: &config.Config{HTTP: &config.HTTP{Listen: "127.0.0.1:0"}}}
+	p := &program{meter: meter.New(nil), log: slog.New(slog.DiscardHandler), cfg: &config.Config{HTTP: &config.HTTP{Listen: "127.0.0.1:0"}}}
 	l, err := p.bind(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -189,9 +190,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMeter(nil)
+	m := meter.New(nil)
 	described := make(chan *prometheus.Desc, 1000)
-	m.registry.Describe(described)
+	m.Registry.Describe(described)
 	close(described)
 	name := regexp.MustCompile(`nod_[a-z_]+`)
 	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true, // made with what they are of

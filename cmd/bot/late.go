@@ -52,7 +52,7 @@ func (p *program) renew() error {
 	a.Tools = fresh.Tools
 	p.agent = &a
 	p.deciding.Store(&a)
-	p.meter.know(a.Tools)
+	p.meter.Know(a.Tools)
 	for _, s := range p.kit.left[min(left, len(p.kit.left)):] {
 		p.log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
 	}

@@ -2,9 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
+	"os"
 	"sync"
+
+	"nod/cmd/bot/config"
+	"nod/llm"
+	"nod/mask"
 )
 
 // logger writes to standard error. quiet is the level where none was asked for.
@@ -50,4 +59,75 @@ func (a *aside) Write(b []byte) (int, error) {
 		show(string(bytes.TrimRight(line, "\n")))
 	}
 	return len(b), nil
+}
+
+// newMask knows the file's secrets, and variables of commands that are secret.
+func newMask(cfg *config.Config) *mask.Mask {
+	values := cfg.Secrets()
+	for _, c := range cfg.Tools.Commands {
+		for _, name := range c.Env {
+			if value := os.Getenv(name); config.IsSecret(name, value) {
+				values = append(values, value)
+			}
+		}
+	}
+	if u, err := url.Parse(cfg.LLM.BaseURL); err == nil { // some want a key in it
+		for _, v := range u.Query() {
+			values = append(values, v...)
+		}
+	}
+	return mask.New(values...)
+}
+
+// masked is a log that holds no secret.
+func masked(log *slog.Logger, m *mask.Mask) *slog.Logger { return slog.New(m.Handler(log.Handler())) }
+
+// discreet logs a failed model call by its fault, its status and the provider's code. The
+// provider's own words often repeat the prompt.
+func discreet(_ []string, a slog.Attr) slog.Attr {
+	err, ok := a.Value.Any().(error)
+	var fault *llm.Error
+	if !ok || !errors.As(err, &fault) {
+		return a
+	}
+	words := "model " + string(fault.Fault)
+	switch {
+	case fault.Status != 0 && fault.Code != "":
+		words += fmt.Sprintf(" (status %d, %s)", fault.Status, fault.Code)
+	case fault.Status != 0:
+		words += fmt.Sprintf(" (status %d)", fault.Status)
+	}
+	return slog.String(a.Key, words)
+}
+
+// maskedModel sees no secret: a person may have pasted one, and a model can't repeat an
+// unread text.
+type maskedModel struct {
+	llm.Model
+	m *mask.Mask
+}
+
+// Complete implements llm.Model.
+func (d maskedModel) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	messages := make([]llm.Message, 0, len(req.Messages))
+	for _, msg := range req.Messages {
+		msg.Text = d.m.Text(msg.Text)
+		calls := make([]llm.Call, 0, len(msg.Calls))
+		for _, c := range msg.Calls {
+			c.Args = d.m.Text(c.Args)
+			calls = append(calls, c)
+		}
+		msg.Calls = calls
+		messages = append(messages, msg)
+	}
+	req.Messages = messages
+	r, err := d.Model.Complete(ctx, req, watch)
+	var fault *llm.Error
+	if errors.As(err, &fault) && d.m.Text(fault.Message) != fault.Message {
+		said := *fault // shown to people
+		said.Message = d.m.Text(said.Message)
+		err = &said
+	}
+	r.Text, r.Reasoning = d.m.Text(r.Text), d.m.Text(r.Reasoning)
+	return r, err
 }

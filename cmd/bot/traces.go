@@ -37,7 +37,7 @@ func (p *program) newTracer() *tracer {
 	}
 	o := senderOptions(t)
 	o.Logger = p.log
-	o.Sent, o.Lost = p.meter.spans()
+	o.Sent, o.Lost = p.meter.Spans()
 	return &tracer{sender: otlp.New(o), o: traceOptions(p.cfg), sent: map[chat.ThreadID]uint64{}}
 }
 

@@ -21,6 +21,7 @@ import (
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/cmd/bot/config"
+	"nod/cmd/bot/meter"
 	"nod/llm"
 	"nod/llm/demo"
 	"nod/llm/openai"
@@ -41,7 +42,7 @@ type program struct {
 	deciding atomic.Pointer[agent.Agent]
 	model    llm.Model
 	kit      *kit
-	meter    *meter
+	meter    *meter.Meter
 	spans    *tracer      // nil: none
 	calls    *http.Client // of the platforms
 
@@ -75,7 +76,7 @@ func usage(err error) error { return usageError{err} }
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	m := newMask(cfg)
 	log = masked(log, m)
-	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
+	p := &program{cfg: cfg, log: log, meter: meter.New(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
 	var err error
 	if p.kit, p.agent, err = newKit(ctx, cfg, log, false); err != nil {
 		return nil, err
@@ -88,17 +89,17 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	}
 	p.agent.Calling = p.called
 	p.deciding.Store(p.agent)
-	p.meter.know(p.agent.Tools)
-	p.meter.build()
-	p.meter.begin()
-	p.meter.servers(p.kit.mcp)
+	p.meter.Know(p.agent.Tools)
+	p.meter.Build(version, revision())
+	p.meter.Begin()
+	p.meter.Servers(p.kit.mcp)
 	p.kit.box.Mask = m
-	p.model = maskedModel{p.meter.inTurn(newModel(cfg, log), cfg.LLM.Parallel), m}
+	p.model = maskedModel{p.meter.InTurn(newModel(cfg, log), cfg.LLM.Parallel), m}
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return nil, unusable(errors.Join(err, p.kit.close()))
 	}
-	p.store, p.lists = p.meter.store(store), store
+	p.store, p.lists = p.meter.Store(store), store
 	if p.agent.Key, err = storeKey(ctx, store); err != nil {
 		p.close()
 		return nil, unusable(err)
@@ -322,7 +323,7 @@ func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 
 // observe hears of every entry that this process committed.
 func (p *program) observe(run *memory.Run, e memory.Entry) {
-	p.meter.observe(run, e)
+	p.meter.Observe(run, e)
 	if p.spans != nil {
 		p.spans.observe(run, e)
 	}

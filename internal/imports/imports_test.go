@@ -86,6 +86,7 @@ var mayImport = map[string][]string{
 	"lab":                       {"agent", "agent/approval", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
+	"cmd/bot/meter":             {"agent/policy", "agent/view", "chat", "chat/inbound", "llm", "llm/queue", "memory", "tools/mcp"},
 	"cmd/bot/control":           {},
 	"cmd/bot/config":            {"chat", "edits", "llm/args", "memory", "setting", "tools", "tools/*", "tools/mcp"},
 	"internal/imports":          {},
@@ -121,7 +122,7 @@ var mayKnow = map[string][]string{
 	"github.com/redis/go-redis/v9":           {"memory/redis", "internal/redistest"},
 	"modernc.org/sqlite":                     {"memory/sqlite"},
 	"code.dny.dev/ssrf":                      {"tools/web"},
-	"github.com/prometheus/client_golang":    {"cmd/bot"},
+	"github.com/prometheus/client_golang":    {"cmd/bot", "cmd/bot/meter"},
 	"github.com/modelcontextprotocol/go-sdk": {"tools/mcp"},
 }
 

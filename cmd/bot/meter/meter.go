@@ -1,4 +1,5 @@
-package main
+// Package meter holds the metrics of a running bot.
+package meter
 
 import (
 	"context"
@@ -20,11 +21,12 @@ import (
 	"nod/memory"
 )
 
-// meter holds the metrics. Most are read off committed entries, and so can't differ
+// Meter holds the metrics. Most are read off committed entries, and so can't differ
 // from the log. Every label is one of a fixed set: a model's or a platform's words
 // would make endless series, and reveal conversations.
-type meter struct {
-	registry *prometheus.Registry
+type Meter struct {
+	// Registry gathers them all.
+	Registry *prometheus.Registry
 
 	mu      sync.Mutex
 	known   map[string]bool // names of tools
@@ -52,7 +54,8 @@ type meter struct {
 	limited      *prometheus.CounterVec
 }
 
-func newMeter(prices *view.Prices) *meter {
+// New makes a meter; prices may be nil.
+func New(prices *view.Prices) *Meter {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := promauto.With(r)
@@ -61,8 +64,8 @@ func newMeter(prices *view.Prices) *meter {
 	}
 	long := prometheus.ExponentialBuckets(0.01, 2, 15)    // 10 ms to 160 s
 	short := prometheus.ExponentialBuckets(0.0001, 2, 16) // 100 µs to 3 s
-	return &meter{
-		registry:  r,
+	return &Meter{
+		Registry:  r,
 		known:     map[string]bool{},
 		buckets:   map[string]bool{},
 		turns:     count("nod_turns_total", "Turns that ended.", "outcome"),
@@ -88,8 +91,8 @@ func newMeter(prices *view.Prices) *meter {
 	}
 }
 
-// connection counts events of an adapter's connection.
-func (m *meter) connection(platform string) inbound.Observe {
+// Connection counts events of an adapter's connection.
+func (m *Meter) Connection(platform string) inbound.Observe {
 	return inbound.Observe{
 		Reconnected: m.reconnects.WithLabelValues(platform).Inc,
 		Redelivered: m.redeliveries.WithLabelValues(platform).Inc,
@@ -99,8 +102,8 @@ func (m *meter) connection(platform string) inbound.Observe {
 	}
 }
 
-// know takes the names of the tools that there are.
-func (m *meter) know(tools []policy.Tool) {
+// Know takes the names of the tools that there are.
+func (m *Meter) Know(tools []policy.Tool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range tools {
@@ -109,7 +112,7 @@ func (m *meter) know(tools []policy.Tool) {
 }
 
 // tool is the label of a tool: a model calls by any name.
-func (m *meter) tool(name string) string {
+func (m *Meter) tool(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known[name] {
@@ -118,35 +121,35 @@ func (m *meter) tool(name string) string {
 	return "unknown"
 }
 
-// mostBuckets is how many buckets of platforms are told apart.
-const mostBuckets = 50
+// MostBuckets is how many buckets of platforms are told apart.
+const MostBuckets = 50
 
 // bucket is the label of a bucket, without the id that it may be for.
-func (m *meter) bucket(name string) string {
+func (m *Meter) bucket(name string) string {
 	if i := strings.LastIndexByte(name, ' '); i >= 0 && strings.ContainsAny(name[i:], "0123456789") {
 		name = name[:i]
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.buckets[name] && len(m.buckets) >= mostBuckets {
+	if !m.buckets[name] && len(m.buckets) >= MostBuckets {
 		return "other"
 	}
 	m.buckets[name] = true
 	return name
 }
 
-// outbox shows how many posts of a platform wait, by priority.
-func (m *meter) outbox(platform string, depth func() map[string]int) {
+// Outbox shows how many posts of a platform wait, by priority.
+func (m *Meter) Outbox(platform string, depth func() map[string]int) {
 	for priority := range depth() {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "nod_outbox_depth", Help: "Posts that wait, by priority.",
 			ConstLabels: prometheus.Labels{"platform": platform, "priority": priority},
 		}, func() float64 { return float64(depth()[priority]) }))
 	}
 }
 
-// observe hears of every entry that was committed.
-func (m *meter) observe(run *memory.Run, e memory.Entry) {
+// Observe hears of every entry that was committed.
+func (m *Meter) Observe(run *memory.Run, e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Step:
 		m.steps.Inc()
@@ -170,7 +173,7 @@ func (m *meter) observe(run *memory.Run, e memory.Entry) {
 }
 
 // used counts tokens and money.
-func (m *meter) used(u llm.Usage) {
+func (m *Meter) used(u llm.Usage) {
 	m.tokens.WithLabelValues("prompt").Add(float64(u.Prompt))
 	m.tokens.WithLabelValues("cached").Add(float64(u.Cached))
 	m.tokens.WithLabelValues("completion").Add(float64(u.Completion))
@@ -194,24 +197,24 @@ func outcome(log []memory.Entry, turn uint64) string {
 	return "answered"
 }
 
-// model measures the calls of a model.
-func (m *meter) model(next llm.Model) llm.Model { return measuredModel{next, m} }
+// Model measures the calls of a model.
+func (m *Meter) Model(next llm.Model) llm.Model { return measuredModel{next, m} }
 
-// inTurn measures a model and limits its parallel calls; 0 is no limit. It measures
+// InTurn measures a model and limits its parallel calls; 0 is no limit. It measures
 // calls, not waiting.
-func (m *meter) inTurn(next llm.Model, parallel int) llm.Model {
+func (m *Meter) InTurn(next llm.Model, parallel int) llm.Model {
 	if parallel == 0 {
-		return m.model(next)
+		return m.Model(next)
 	}
-	q := queue.New(m.model(next), parallel)
-	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "nod_model_waiting", Help: "Calls of the model that wait for one of llm.parallel."},
+	q := queue.New(m.Model(next), parallel)
+	promauto.With(m.Registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "nod_model_waiting", Help: "Calls of the model that wait for one of llm.parallel."},
 		func() float64 { return float64(q.Waiting()) })
 	return q
 }
 
 type measuredModel struct {
 	llm.Model
-	m *meter
+	m *Meter
 }
 
 // Complete implements llm.Model.
@@ -231,12 +234,12 @@ func (d measuredModel) Complete(ctx context.Context, req llm.Request, watch func
 	return r, err
 }
 
-// store measures the transitions of a store.
-func (m *meter) store(next memory.Full) memory.Full { return measuredStore{next, m} }
+// Store measures the transitions of a store.
+func (m *Meter) Store(next memory.Full) memory.Full { return measuredStore{next, m} }
 
 type measuredStore struct {
 	memory.Full
-	m *meter
+	m *Meter
 }
 
 func (s measuredStore) took(op string, start time.Time, err error) {

@@ -1,4 +1,4 @@
-package main
+package meter
 
 import (
 	"runtime"
@@ -14,10 +14,10 @@ import (
 	"nod/tools/mcp"
 )
 
-// begin makes the series that are known beforehand, so that each is there with a
+// Begin makes the series that are known beforehand, so that each is there with a
 // zero before the first event, and a rate of it sees that event
 // (https://prometheus.io/docs/practices/instrumentation/#avoid-missing-metrics).
-func (m *meter) begin() {
+func (m *Meter) Begin() {
 	for _, outcome := range []string{"answered", "stopped", "failed"} {
 		m.turns.WithLabelValues(outcome)
 	}
@@ -42,17 +42,17 @@ func (m *meter) begin() {
 	}
 }
 
-// build says which build this is.
-func (m *meter) build() {
-	promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{
+// Build says which build this is.
+func (m *Meter) Build(version, commit string) {
+	promauto.With(m.Registry).NewGauge(prometheus.GaugeOpts{
 		Name: "nod_build_info", Help: "Always 1; the labels say which build this is.",
-		ConstLabels: prometheus.Labels{"version": version, "commit": revision(), "goversion": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "goversion": runtime.Version()},
 	}).Set(1)
 }
 
-// health exports the state of /readyz.
-func (m *meter) health(state func() map[string]any) {
-	m.registry.MustRegister(&readings{
+// Health exports the state of /readyz.
+func (m *Meter) Health(state func() map[string]any) {
+	m.Registry.MustRegister(&readings{
 		desc: prometheus.NewDesc("nod_ready", "Whether the store, or a platform, can be used, as /readyz says.", []string{"part"}, nil),
 		read: func() map[string]float64 {
 			out := map[string]float64{}
@@ -66,18 +66,18 @@ func (m *meter) health(state func() map[string]any) {
 	})
 }
 
-// waiting shows how many approvals wait, of all processes that share the store. It
+// Waiting shows how many approvals wait, of all processes that share the store. It
 // is asked at most once in a while: a store may hold very many.
-func (m *meter) waiting(count func() map[string]float64) {
-	m.registry.MustRegister(&readings{
+func (m *Meter) Waiting(count func() map[string]float64) {
+	m.Registry.MustRegister(&readings{
 		desc: prometheus.NewDesc("nod_approvals_waiting", "Approvals that wait for a decision, of all processes that share the store.", []string{"platform"}, nil),
 		read: count, keep: 5 * time.Second,
 	})
 }
 
-// spans counts sent and lost spans.
-func (m *meter) spans() (sent, lost func(int)) {
-	c := promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: "nod_spans_total", Help: "Spans, by what came of them."}, []string{"outcome"})
+// Spans counts sent and lost spans.
+func (m *Meter) Spans() (sent, lost func(int)) {
+	c := promauto.With(m.Registry).NewCounterVec(prometheus.CounterOpts{Name: "nod_spans_total", Help: "Spans, by what came of them."}, []string{"outcome"})
 	count := func(outcome string) func(int) {
 		counter := c.WithLabelValues(outcome)
 		return func(n int) { counter.Add(float64(n)) }
@@ -118,10 +118,10 @@ func zeroOrOne(yes bool) float64 {
 	return 0
 }
 
-// servers shows which MCP servers are connected.
-func (m *meter) servers(all *mcp.Servers) {
+// Servers shows which MCP servers are connected.
+func (m *Meter) Servers(all *mcp.Servers) {
 	for name := range all.Up() {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "nod_mcp_up", Help: "Whether an MCP server is connected.", ConstLabels: prometheus.Labels{"server": name},
 		}, func() float64 { return zeroOrOne(all.Up()[name]) }))
 	}

@@ -1,4 +1,4 @@
-package main
+package meter
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 // of each does.
 func TestFloodOfNames(t *testing.T) {
 	t.Parallel()
-	m := newMeter(nil)
-	m.know([]policy.Tool{{Tool: llm.Tool{Name: "clock"}}})
+	m := New(nil)
+	m.Know([]policy.Tool{{Tool: llm.Tool{Name: "clock"}}})
 	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
-	limited := m.connection("slack").Limited
+	limited := m.Connection("slack").Limited
 	flood := func(n int) {
 		name := fmt.Sprintf("name %d of a \U0001F480 page", n)
 		for _, b := range []memory.Body{
@@ -29,7 +29,7 @@ func TestFloodOfNames(t *testing.T) {
 			memory.Failed{Turn: uint64(n), Reason: name},
 			memory.Ended{Turn: uint64(n)},
 		} {
-			m.observe(run, memory.Entry{Body: b})
+			m.Observe(run, memory.Entry{Body: b})
 		}
 		limited(fmt.Sprintf("POST /channels %d", n))
 	}
@@ -44,9 +44,9 @@ func TestFloodOfNames(t *testing.T) {
 }
 
 // series counts those that are there.
-func series(t *testing.T, m *meter) (n int) {
+func series(t *testing.T, m *Meter) (n int) {
 	t.Helper()
-	families, err := m.registry.Gather()
+	families, err := m.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
