@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"nod/agent/approval"
 	"nod/agent/phrase"
@@ -239,7 +240,30 @@ func Judged(entries []memory.Entry, call string, by chat.UserID) string {
 }
 
 // Uncounted tells a person why their vote does not count.
-func Uncounted(v memory.Vote) string { return "Your reaction does not count: " + v.Reason + "." }
+func Uncounted(v memory.Vote) string {
+	if v.Reason == approval.NeedsCode {
+		return v.Reason + "."
+	}
+	return "Your reaction does not count: " + v.Reason + "."
+}
+
+// Alone says whether somebody is told alone that their vote does not count. The word
+// `allow` has its answer in the thread, unless it needs a code.
+func Alone(v memory.Vote) bool { return v.Grant == nil || v.Button || v.Reason == approval.NeedsCode }
+
+// Coded is the vote of a person who sent a code that is right. Refused says why there is
+// none.
+func (a *Agent) Coded(entries []memory.Entry, code chat.Code) (r memory.Reaction, refused string) {
+	c := thread.Read(entries).Calls[code.Call]
+	switch {
+	case c == nil || c.Asked == nil || !c.Pending() || c.Card.Ref.IsZero() || len(c.Asked.Rules.Approve) == 0:
+		return r, "this approval is over"
+	case !strings.HasPrefix(c.Asked.Digest, code.Digest) || code.Digest == "":
+		return r, approval.TextChanged
+	}
+	r.Reaction = chat.Reaction{On: c.Card.Ref, By: code.By, Emoji: chat.NormalEmoji(c.Asked.Rules.Approve[0]), Button: true, Way: chat.ByCode, Digest: c.Asked.Digest, Grant: code.Grant}
+	return r, ""
+}
 
 // Lapsed tells a person whose approval came that an earlier one ended with it.
 func Lapsed(v memory.Vote) string {

@@ -53,7 +53,7 @@ var folk = []chat.User{
 
 // People speak, run calls by hand, edit and repeat them, vote on cards here and
 // elsewhere, in time and too late, take votes back, change, allow, revoke and deny.
-// They do so by hand, by a click and by a word, of which each rule takes some. They join and
+// They do so by hand, by a click, by a word and by a code, of which each rule takes some. They join and
 // leave groups, lose accounts and get them back, previews change, strangers write in the prompt, and
 // processes die. Nothing runs that the rules forbid, as forbidden_rules_test.go states
 // them a second time. `make long` plays 10⁵ of these, and `make mutants` takes the
@@ -78,7 +78,7 @@ func newCrowd(t *rapid.T) *crowd {
 		ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
 		ExcludeThread:    rapid.Bool().Draw(t, "exclude all"),
 		Timeout:          time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"},
-		By:     rapid.SampledFrom([][]chat.Way{nil, nil, {chat.ByButton}, {chat.ByButton, chat.ByWord}, {chat.ByReaction}, {chat.ByWord}}).Draw(t, "by"),
+		By:     rapid.SampledFrom([][]chat.Way{nil, nil, {chat.ByButton}, {chat.ByButton, chat.ByWord}, {chat.ByReaction}, {chat.ByWord}, {chat.ByCode}, {chat.ByCode}}).Draw(t, "by"),
 		Grants: memory.Grants{Most: 30 * time.Minute, Uses: 2},
 		Direct: rapid.IntRange(0, 3).Draw(t, "direct") == 0,
 	}
@@ -220,7 +220,12 @@ func (c *crowd) votes(by chat.User, at memory.Asked) {
 	}
 	d := deed{by: by, what: rapid.SampledFrom([]string{"yes", "yes", "yes", "yes", "no", "back"}).Draw(c.t, "verdict"), call: nth}
 	emoji := map[string]string{"yes": "✅", "no": "❌", "back": "✅"}[d.what]
-	if d.way = rapid.SampledFrom([]chat.Way{chat.ByReaction, chat.ByReaction, chat.ByButton, chat.ByWord}).Draw(c.t, "way"); d.what == "back" {
+	d.way = rapid.SampledFrom([]chat.Way{chat.ByReaction, chat.ByReaction, chat.ByButton, chat.ByWord, chat.ByCode}).Draw(c.t, "way")
+	if d.way == chat.ByCode && d.what == "yes" {
+		c.codes(d, at)
+		return
+	}
+	if d.what == "back" {
 		d.way = chat.ByReaction
 	}
 	if d.way == chat.ByWord {
@@ -230,6 +235,30 @@ func (c *crowd) votes(by chat.User, at memory.Asked) {
 	}
 	on := rapid.SampledFrom(c.standing(nth)).Draw(c.t, "card")
 	c.does(d, memory.Reaction{Reaction: chat.Reaction{On: on, By: by, Emoji: emoji, Removed: d.what == "back", Button: d.way == chat.ByButton, Way: d.way}})
+}
+
+// codes sends the right code with a form that was opened on a card, which may have changed
+// since. Where it is of another card it is put as a code of this one.
+func (c *crowd) codes(d deed, at memory.Asked) {
+	form := chat.Code{Call: at.Call, By: d.by, Digest: c.cards[at.Number].Digest}
+	r, why := c.agent.Coded(c.entries, form)
+	if d.call = memory.Nth(at.Call, at.Again); why != "" {
+		return // what it was for is over
+	}
+	if len(c.cards) > 1 && rapid.IntRange(0, 3).Draw(c.t, "another card's") == 0 {
+		d.what, r.Digest = "outdated", c.cards[rapid.IntRange(1, len(c.cards)).Draw(c.t, "of")].Digest
+		if r.Digest == form.Digest {
+			return
+		}
+	}
+	if rapid.IntRange(0, 2).Draw(c.t, "between") == 0 {
+		c.fillsIn(rapid.SampledFrom(folk).Draw(c.t, "who changes it"), at)
+		c.run()
+	}
+	if c.cards[at.Number].Digest != r.Digest {
+		d.what = "outdated"
+	}
+	c.does(d, r)
 }
 
 // takes goes on until the change that was asked for is taken, or refused; ok is false

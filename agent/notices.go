@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"nod/agent/approval"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
@@ -20,7 +21,8 @@ func (d *decision) notices() Action {
 	}
 	for _, c := range d.thread.Inbox.Commands {
 		key := c.Notice()
-		if d.thread.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && d.thread.StoppedBy(c.Seq) {
+		if d.thread.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && d.thread.StoppedBy(c.Seq) ||
+			c.Word == "allow" && d.thread.Approvals.Allows[c.Seq].Reason == approval.NeedsCode {
 			continue
 		}
 		if c.Word == "waiting" {

@@ -95,6 +95,8 @@ type Reaction struct {
 	Button bool `json:"button,omitempty"`
 	// Way is how it was given; empty: as a reaction.
 	Way Way `json:"way,omitempty"`
+	// Digest, of a code, is the digest of the arguments that it is for.
+	Digest string `json:"digest,omitempty"`
 	// Found says that the reaction was found after the fact rather than heard
 	// as it happened, so that the order among such reactions is not known.
 	Found bool `json:"found,omitempty"`

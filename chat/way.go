@@ -11,6 +11,9 @@ const (
 	ByReaction Way = "reaction" // the empty Way is this one too
 	ByButton   Way = "button"
 	ByWord     Way = "word"
+	// ByCode is a click and the right code of a second factor. Where it approves, nothing
+	// else does.
+	ByCode Way = "code"
 )
 
 // Approves says whether a way is one of those that approve; where none is named, all do.
@@ -19,4 +22,17 @@ func (w Way) Approves(ways []Way) bool {
 		w = ByReaction
 	}
 	return len(ways) == 0 || slices.Contains(ways, w)
+}
+
+// NeedsCode says whether only a code approves.
+func NeedsCode(ways []Way) bool { return slices.Contains(ways, ByCode) }
+
+// Code is what a person sends with the form that asks for their code. Its digits are in
+// no entry and no log.
+type Code struct {
+	Call   string
+	By     User
+	Digest string // how the digest begins of the arguments in that form
+	Digits string // "": only whether a form can be opened
+	Grant  *Grant
 }

@@ -76,9 +76,14 @@ func (k Case) renewed(t *thread.Turn, c *thread.Call, nth int) memory.Asked {
 // stricter says whether new rules keep somebody from deciding whom older rules let decide.
 func stricter(now, then memory.Rules) bool {
 	return max(1, now.Quorum) > max(1, then.Quorum) ||
-		slices.ContainsFunc(everyWay, func(w chat.Way) bool { return w.Approves(then.By) && !w.Approves(now.By) }) ||
+		stricterWays(now.By, then.By) ||
 		now.ExcludeRequester && !then.ExcludeRequester || now.ExcludeThread && !then.ExcludeThread ||
 		!covers(now.Approvers, then.Approvers) || !covers(now.AllApprovers(), then.AllApprovers())
+}
+
+// stricterWays says whether a way approved that does not any more.
+func stricterWays(now, then []chat.Way) bool {
+	return slices.ContainsFunc(everyWay, func(w chat.Way) bool { return w.Approves(then) && !w.Approves(now) })
 }
 
 var everyWay = []chat.Way{chat.ByReaction, chat.ByButton, chat.ByWord}

@@ -59,7 +59,7 @@ func (k Case) Refuses(p thread.Proposal, member Member) string {
 	case args.Digest(c.Tool, json.RawMessage(p.Args)) == c.Digest():
 		return "these are the arguments that it has already"
 	case !strings.HasPrefix(c.Asked.Digest, p.Was):
-		return "somebody else has changed it meanwhile; look at the card again"
+		return TextChanged
 	}
 	if p.By.ID != c.Asked.Requester.ID {
 		if why := ineligible(c, v, k.Thread.Now, member); why != "" {

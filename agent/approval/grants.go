@@ -60,7 +60,7 @@ func (k Case) fitting(tool policy.Tool, c *thread.Call) []*thread.Grant {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(k.Thread.Approvals.Grants), func(g *thread.Grant) bool {
-		return g.Tool != c.Tool || g.Digest != k.Bound(c) || !g.Holds(k.Thread.Now)
+		return g.Tool != c.Tool || g.Digest != k.Bound(c) || !g.Holds(k.Thread.Now) || stricterWays(tool.Rules.By, g.Rules.By)
 	})
 }
 

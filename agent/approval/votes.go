@@ -132,14 +132,25 @@ func whyIgnored(c *thread.Call, v cast, member Member) string {
 	if why := ineligible(c, v.Vote, v.at, member); why != "" || v.Verdict != memory.Approve {
 		return why
 	}
+	if v.on.Way == chat.ByCode && v.on.Digest != c.Asked.Digest {
+		return TextChanged
+	}
 	return wrongWay(c.Asked.Rules.By, v.on.Way)
 }
+
+// NeedsCode is why nothing but a code approves a call.
+const NeedsCode = "Press Approve: this call needs a code"
+
+// TextChanged refuses a form that was opened before the arguments were changed.
+const TextChanged = "somebody else has changed it meanwhile; look at the card again"
 
 // wrongWay says why an approval that is given in a way does not count; "" when it does.
 func wrongWay(ways []chat.Way, way chat.Way) string {
 	switch {
 	case way.Approves(ways):
 		return ""
+	case chat.NeedsCode(ways):
+		return NeedsCode
 	case chat.ByButton.Approves(ways):
 		return "this call needs a click on Approve"
 	case chat.ByWord.Approves(ways):

@@ -47,7 +47,7 @@ func (d *driver) vote(on chat.MessageRef, v memory.Vote, lapsed []memory.Vote) e
 	if err := d.commit(append(bodies, v)...); err != nil {
 		return err
 	}
-	if !v.Counts && !v.By.Bot && v.Verdict != memory.Withdraw && (v.Grant == nil || v.Button) { // a word is answered
+	if !v.Counts && !v.By.Bot && v.Verdict != memory.Withdraw && agent.Alone(v) {
 		d.tell(v.By, on, agent.Uncounted(v))
 	}
 	return nil

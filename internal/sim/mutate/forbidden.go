@@ -21,6 +21,7 @@ var forbidden = []mutant{
 	{"forbidden: bots vote", votes, "	case v.By.Bot:\n", "	case false:\n", forbids},
 	{"forbidden: guests vote", votes, "	case v.By.Barred != \"\" && (v.Verdict != memory.Deny || c.Asked.Requester.ID != v.By.ID):\n", "	case false:\n", forbids},
 	{"forbidden: any way approves", votes, "	return wrongWay(c.Asked.Rules.By, v.on.Way)\n", "	return \"\"\n", forbids},
+	{"forbidden: a code approves another card", votes, "	if v.on.Way == chat.ByCode && v.on.Digest != c.Asked.Digest {\n", "	if false {\n", forbids},
 	{"forbidden: accounts vote as they were", lookups, "		v.By = k.User\n", "		_ = k\n", forbids},
 	{"forbidden: accounts that are gone fill a quorum", lookups, "		case k.User.Barred != \"\":\n", "		case false:\n", forbids},
 	{"forbidden: a tainted call runs on a grant", "agent/approval/grants.go", " || k.Taint.OfCall(c).Source != \"\" {\n", " {\n", forbids},
