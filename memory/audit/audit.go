@@ -99,7 +99,7 @@ func FindKey(path string) (ed25519.PrivateKey, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the key of the audit log: %w", err)
+		return nil, fmt.Errorf("read a key: %w", err)
 	}
 	return parseKey(path, raw)
 }
@@ -107,7 +107,7 @@ func FindKey(path string) (ed25519.PrivateKey, error) {
 func parseKey(path string, raw []byte) (ed25519.PrivateKey, error) {
 	seed, err := hex.DecodeString(strings.TrimSpace(string(raw)))
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("read the key of the audit log: %s holds no key (64 hex digits)", path)
+		return nil, fmt.Errorf("read a key: %s holds no key (64 hex digits)", path)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
 }
@@ -117,14 +117,14 @@ func parseKey(path string, raw []byte) (ed25519.PrivateKey, error) {
 func makeKey(path string) (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
-		return nil, fmt.Errorf("make the key of the audit log: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the key of the audit log: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
 	temp, err := writeBeside(path, []byte(hex.EncodeToString(key.Seed())+"\n"))
 	if err != nil {
-		return nil, fmt.Errorf("make the key of the audit log: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
 	err = os.Link(temp, path) // whole, or not at all, and never over another one
 	_ = os.Remove(temp)
@@ -132,7 +132,7 @@ func makeKey(path string) (ed25519.PrivateKey, error) {
 		return Key(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the key of the audit log: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
 	return key, nil
 }
