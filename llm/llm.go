@@ -101,9 +101,10 @@ type Request struct {
 	Fair     string   // whose request it is: who waits for a free model is served in turn by this
 }
 
-// Delta is a piece of a growing completion. Reset says that the earlier pieces are
-// void, since the call is tried again. Calls says that a tool is being called, so the
-// text is not the answer. Pause, where it is set, comes alone.
+// Delta is a piece of a growing completion. Reset says that the earlier pieces are void:
+// the call is tried again, or its text was a thought and comes anew as one. Calls says
+// that a tool is being called, so the text is not the answer. Pause, where it is set,
+// comes alone.
 type Delta struct {
 	Text      string
 	Reasoning string

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"nod/llm/thought"
 )
 
 // label is what a line of a text protocol begins with.
@@ -222,18 +224,13 @@ const stopObservation = "Observation:"
 // parted splits a completion into what it says and what was thought before it:
 // some servers leave the thinking, or only its closing tag, in the text, and
 // some the end mark of the chat template.
-func parted(text, reasoning string) (said, thought string) {
+func parted(text, reasoning string) (said, thinks string) {
 	for _, end := range []string{"<|im_end|>", "<|endoftext|>"} {
 		text, _, _ = strings.Cut(text, end)
 	}
-	if i := strings.LastIndex(text, thinkClose); i >= 0 {
-		before := strings.TrimPrefix(strings.TrimSpace(text[:i]), "<think>")
-		reasoning, text = reasoning+"\n"+before, text[i+len(thinkClose):]
-	}
-	return unwrap(text), strings.TrimSpace(reasoning)
+	text, before := thought.Split(text)
+	return unwrap(text), strings.TrimSpace(reasoning + "\n" + before)
 }
-
-const thinkClose = "</think>"
 
 // unwrap takes off the code fence into which some models put all that they
 // write.

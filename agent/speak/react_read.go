@@ -263,6 +263,9 @@ func soFar(tools []llm.Tool, text string, anywhere bool) (rd reading, ok bool) {
 	return reading{kit: tools, body: body, segs: segments(body)}, true
 }
 
+// thinkClose ends the thinking that a server leaves in a growing text.
+const thinkClose = "</think>"
+
 // settled is a growing text without an end that may become a label, or the end
 // of emphasis that was opened before one.
 func settled(body string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nod/llm"
+	"nod/llm/thought"
 )
 
 // NativeTools is the protocol of models with function calling. It sends what
@@ -157,7 +158,8 @@ func wireName(name string) string {
 // Read implements [Protocol]. Text beside calls is the thought; reasoning is
 // never part of an answer.
 func (NativeTools) Read(_ []llm.Tool, r llm.Response) Completion {
-	text, reasoning := strings.TrimSpace(r.Text), strings.TrimSpace(r.Reasoning)
+	text, before := thought.Split(r.Text)
+	text, reasoning := strings.TrimSpace(text), strings.TrimSpace(r.Reasoning+"\n"+before)
 	c := Completion{Calls: r.Calls, Thought: text}
 	if len(r.Calls) == 0 {
 		c.Thought, c.Answer = "", text

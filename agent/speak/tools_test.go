@@ -159,6 +159,7 @@ func TestNativeReads(t *testing.T) {
 		"calls and text":           {llm.Response{Text: "I look", Reasoning: "hm", Calls: calls}, speak.Completion{Thought: "I look", Calls: calls}},
 		"calls and reasoning":      {llm.Response{Text: " \n", Reasoning: "hm", Calls: calls}, speak.Completion{Thought: "hm", Reasoned: true, Calls: calls}},
 		"reasoning alone":          {llm.Response{Reasoning: "hm"}, speak.Completion{Thought: "hm", Reasoned: true}},
+		"thoughts in the text":     {llm.Response{Text: "hm</think>noon"}, speak.Completion{Answer: "noon", Thought: "hm", Reasoned: true}},
 		"nothing but white space ": {llm.Response{Text: "\n", Reasoning: " "}, speak.Completion{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"llm":                       {},
 	"llm/args":                  {"llm"},
 	"llm/tokens":                {},
-	"llm/openai":                {"llm"},
+	"llm/openai":                {"llm", "llm/thought"},
+	"llm/thought":               {},
 	"llm/queue":                 {"llm"},
 	"llm/demo":                  {"llm"},
 	"memory":                    {"chat", "llm"},
@@ -54,7 +55,7 @@ var mayImport = map[string][]string{
 	"agent/approval":            {"agent/policy", "agent/taint", "agent/thread", "chat", "llm/args", "memory"},
 	"agent/prompt":              {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "llm", "memory"},
 	"agent/view":                {"agent/approval", "agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
-	"agent/speak":               {"llm", "llm/args"},
+	"agent/speak":               {"llm", "llm/args", "llm/thought"},
 	"agent/run":                 {"agent", "agent/approval", "agent/policy", "agent/view", "chat", "chat/bounded", "chat/patience", "llm", "memory"},
 	"setting":                   {},
 	"mask":                      {},
@@ -130,7 +131,7 @@ var mayKnow = map[string][]string{
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no
 // disk, no network, no goroutine.
-var pure = []string{"agent", "agent/thread", "agent/policy", "agent/phrase", "agent/strategy", "agent/taint", "agent/approval", "agent/prompt", "agent/view", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "trace"}
+var pure = []string{"agent", "agent/thread", "agent/policy", "agent/phrase", "agent/strategy", "agent/taint", "agent/approval", "agent/prompt", "agent/view", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "llm/thought", "trace"}
 
 // impure are what a pure package does not import.
 var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}

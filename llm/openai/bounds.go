@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"nod/llm"
+	"nod/llm/thought"
 )
 
 // A model may never end, and a server may send anything. [Options.MaxOutput] bounds the
@@ -102,7 +103,8 @@ func beginning(cut []byte, most int) (llm.Response, bool) {
 		var text string
 		if json.Unmarshal(slices.Concat([]byte(`"`), rest[:len(rest)-n], []byte(`"`)), &text) == nil {
 			r := room{left: most}
-			return llm.Response{Text: r.fit(text), Finish: "length"}, true
+			said, thinks := thought.Split(r.fit(text))
+			return llm.Response{Text: said, Reasoning: thinks, Finish: "length"}, true
 		}
 	}
 	return llm.Response{}, false

@@ -12,6 +12,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"nod/llm"
+	"nod/llm/thought"
 )
 
 // chunk is a piece of a streamed completion, or a whole one: they differ in
@@ -85,7 +86,9 @@ type completion struct {
 	room    room
 	text    strings.Builder
 	thought strings.Builder
-	think   thinking
+	think   thought.Splitter
+	waits   bool // text is not shown before the end: it may still become a thought
+	closed  bool // thoughts were closed that nothing had opened
 	stops   stops
 	calls   calls
 	offered []llm.Tool
@@ -142,8 +145,10 @@ func (c *completion) addChoice(ch choice) {
 			continue
 		}
 		c.back.add(m)
-		c.addPiece("", cmp.Or(m.ReasoningContent.plainText(), m.Reasoning.plainText())+m.Content.thought)
-		c.addPiece(c.think.feed(m.Content.text))
+		apart := cmp.Or(m.ReasoningContent.plainText(), m.Reasoning.plainText()) + m.Content.thought
+		c.waits = c.waits && (apart == "" || c.text.Len() > 0)
+		c.addPiece("", apart)
+		c.think.Feed(m.Content.text)
 		c.addPiece(m.Refusal.text, "")
 		for i := range m.Calls {
 			m.Calls[i].Function.Args = arguments(c.room.fit(string(m.Calls[i].Function.Args)))
@@ -166,13 +171,41 @@ func (c *completion) emit(text, thought string) {
 	c.text.WriteString(text)
 	c.thought.WriteString(thought)
 	c.some = c.some || text != "" || thought != ""
+	if c.waits {
+		text = ""
+	}
 	c.out.emit(text, thought)
+}
+
+// part takes a part of the content; see [thought.Splitter].
+func (c *completion) part(text, thought string, back bool) {
+	if !back {
+		c.addPiece(text, thought)
+		return
+	}
+	c.emit(c.stops.flush(), "")
+	text = c.text.String()
+	c.text.Reset()
+	c.thought.WriteString(text)
+	if c.closed = true; c.waits {
+		c.waits = false
+		c.out.emit("", text)
+		return
+	}
+	c.out.reset()
+	if len(c.calls) > 0 {
+		c.out.calls()
+	}
+	c.out.emit("", c.thought.String())
 }
 
 // end closes the answer. cause is the error that cut it off, if any.
 func (c *completion) end(ended bool, cause error) (llm.Response, error) {
-	c.addPiece(c.think.flush())
+	c.think.Flush()
 	c.emit(c.stops.flush(), "")
+	if c.waits {
+		c.out.emit(c.text.String(), "")
+	}
 	var f *failure
 	switch {
 	case c.stops.hit:
@@ -271,7 +304,13 @@ func (u usage) count() llm.Usage {
 
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}, offered: req.Tools}
+	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}, offered: req.Tools, waits: req.lim.has(unopened)}
+	c.think.Out = c.part
+	defer func() {
+		if c.closed {
+			m.note(unopened)
+		}
+	}()
 	r := m.chatRequest(req, x.stream)
 	if err := openai.NewReasoningValidator().Validate(r.ChatCompletionRequest); err != nil {
 		return llm.Response{}, err

@@ -28,12 +28,13 @@ const (
 	noUserAfterTool
 	noReasoning    // none is sent back
 	needsReasoning // beside every call
+	unopened       // closes thoughts that it did not open: text waits for the end
 	needsResponses // refuses Chat Completions, altogether or with tools
 )
 
 var limitNames = map[limits]string{
 	noStop: "no stop", noTemperature: "no temperature", noTopP: "no top_p", noStreamOptions: "no stream_options",
-	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", heedless: "calls with tool_choice none", needsTools: "needs tools beside calls", noUserAfterTool: "no user after tool", noReasoning: "no reasoning", needsReasoning: "needs reasoning", needsResponses: "needs responses",
+	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", heedless: "calls with tool_choice none", needsTools: "needs tools beside calls", noUserAfterTool: "no user after tool", noReasoning: "no reasoning", needsReasoning: "needs reasoning", unopened: "thoughts without an opening tag", needsResponses: "needs responses",
 }
 
 func (l limits) has(one limits) bool { return l&one != 0 }

@@ -46,3 +46,13 @@ func cut(text string, words []string) string {
 	}
 	return text
 }
+
+// partial says how much of the end of s is a beginning of tag.
+func partial(s, tag string) int {
+	for n := min(len(s), len(tag)-1); n > 0; n-- {
+		if strings.HasSuffix(s, tag[:n]) {
+			return n
+		}
+	}
+	return 0
+}

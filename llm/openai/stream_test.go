@@ -62,6 +62,9 @@ func TestStream(t *testing.T) {
 			"thoughts in the content", sse(delta(`{"content":"\n<th"}`), delta(`{"content":"ink>\nh"}`), delta(`{"content":"m</thi"}`), delta(`{"content":"nk>\n\n"}`), delta(`{"content":"ok"}`), stop),
 			llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"},
 		},
+		{"thoughts that only end", sse(delta(`{"content":"h"}`), delta(`{"content":"m</think>\n"}`), delta(`{"content":"ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
+		{"thoughts apart, and their end in the content", sse(delta(`{"reasoning_content":"hm"}`), delta(`{"content":"</think>\n\nok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
+		{"channels in the content", sse(delta(`{"content":"<|channel|>analysis<|message|>hm<|end|><|start|>assi"}`), delta(`{"content":"stant<|channel|>final<|message|>ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
 		{"length", sse(delta(`{"content":"ok"}`), `{"choices":[{"delta":{},"finish_reason":"length"}]}`), llm.Response{Text: "ok", Finish: "length"}},
 		{"the context is full", sse(delta(`{"content":"ok"}`), `{"choices":[{"delta":{},"finish_reason":"model_context_window_exceeded"}]}`), llm.Response{Text: "ok", Finish: "length"}},
 		{"filtered, Z.ai", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"sensitive"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
@@ -120,11 +123,11 @@ func TestStream(t *testing.T) {
 			m, _ := s.model(nil)
 			var watched llm.Response
 			got, err := m.Complete(t.Context(), hi, func(d llm.Delta) {
+				if d.Reset {
+					watched = llm.Response{}
+				}
 				watched.Text += d.Text
 				watched.Reasoning += d.Reasoning
-				if d.Reset {
-					t.Error("begun again")
-				}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -136,6 +139,32 @@ func TestStream(t *testing.T) {
 				t.Errorf("watched %+v", watched)
 			}
 		})
+	}
+}
+
+// TestThoughtsWithoutOpening has a model whose template opens the thoughts: what was shown
+// of the first is taken back, and from then on text waits until it is sure to be an answer.
+func TestThoughtsWithoutOpening(t *testing.T) {
+	thinks := served{body: sse(delta(`{"content":"secret"}`), delta(`{"content":" plan</think>"}`), delta(`{"content":"ok"}`), stop)}
+	s := &script{serve: []served{thinks, thinks, {body: sse(delta(`{"content":"fine"}`), stop)}}}
+	m, _ := s.model(nil)
+	for i, want := range []string{"secret| plan|RESET|(secret plan)|ok|", "(secret plan)|ok|", "fine|"} {
+		var heard string
+		if _, err := m.Complete(t.Context(), hi, func(d llm.Delta) {
+			switch {
+			case d.Reset:
+				heard += "RESET|"
+			case d.Reasoning != "":
+				heard += "(" + d.Reasoning + ")|"
+			default:
+				heard += d.Text + "|"
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if heard != want {
+			t.Errorf("call %d: heard %q, want %q", i+1, heard, want)
+		}
 	}
 }
 
@@ -277,40 +306,6 @@ func TestNameInPieces(t *testing.T) {
 	}
 }
 
-func TestThinking(t *testing.T) {
-	tests := []struct{ in, text, thought string }{
-		{"plain", "plain", ""},
-		{"  plain ", "  plain ", ""},
-		{"<think>a</think>b", "b", "a"},
-		{"\n <think>\n\na\n</think>\n\nb\n", "b\n", "a\n"},
-		{"<think></think>b", "b", ""},
-		{"<think>\n\n</think>\n\nb", "b", ""},
-		{"<think>never closed", "", "never closed"},
-		{"<think>a</thin", "", "a</thin"},
-		{"<thinking>a", "<thinking>a", ""},
-		{"<thi", "<thi", ""},
-		{"a <think>b</think>", "a <think>b</think>", ""},
-		{"<think>a < b </ c</think>d", "d", "a < b </ c"},
-		{"", "", ""},
-		{"   ", "   ", ""},
-	}
-	for _, tt := range tests {
-		for size := 1; size <= len(tt.in)+1; size++ {
-			var th thinking
-			var text, thought string
-			for s := tt.in; s != ""; {
-				n := min(size, len(s))
-				a, b := th.feed(s[:n])
-				text, thought, s = text+a, thought+b, s[n:]
-			}
-			a, b := th.flush()
-			if text+a != tt.text || thought+b != tt.thought {
-				t.Errorf("%q in pieces of %d: %q and %q, want %q and %q", tt.in, size, text+a, thought+b, tt.text, tt.thought)
-			}
-		}
-	}
-}
-
 // FuzzStream looks for panics and hangs, for calls that break the promises of
 // llm.Call, and for an answer that differs from what was watched.
 func FuzzStream(f *testing.F) {
@@ -321,7 +316,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(sse(delta(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"arguments":{}}}]}`), stop))
 	f.Add(sse(`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a","name":"f"}}`, `{"type":"response.completed","response":{"status":"completed"}}`))
 	f.Fuzz(func(t *testing.T, body string) {
-		for _, known := range []limits{0, noStream, needsResponses, needsResponses | noStream} {
+		for _, known := range []limits{0, noStream, unopened, needsResponses, needsResponses | noStream} {
 			s := &script{serve: []served{{body: body}}}
 			m, _ := s.model(nil)
 			m.known = known
