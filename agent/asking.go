@@ -257,9 +257,9 @@ func (a *Agent) Coded(entries []memory.Entry, code chat.Code) (r memory.Reaction
 	c := thread.Read(entries).Calls[code.Call]
 	switch {
 	case c == nil || c.Asked == nil || !c.Pending() || c.Card.Ref.IsZero() || len(c.Asked.Rules.Approve) == 0:
-		return r, "this approval is over"
+		return r, "This approval is over"
 	case !strings.HasPrefix(c.Asked.Digest, code.Digest) || code.Digest == "":
-		return r, approval.TextChanged
+		return r, "Somebody has changed it meanwhile; look at the card again"
 	}
 	r.Reaction = chat.Reaction{On: c.Card.Ref, By: code.By, Emoji: chat.NormalEmoji(c.Asked.Rules.Approve[0]), Button: true, Way: chat.ByCode, Digest: c.Asked.Digest, Grant: code.Grant}
 	return r, ""

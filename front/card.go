@@ -110,6 +110,8 @@ func (o Options) card(p *chat.Approval) *Card {
 func (o Options) how(p *chat.Approval) string {
 	approve, deny := o.Dialect.Emoji(p.Approve[0]), o.Dialect.Emoji(p.Deny[0])
 	switch {
+	case chat.NeedsCode(p.Ways):
+		return fmt.Sprintf("Press Approve to approve: it asks for your code. React with %s to deny.", deny)
 	case chat.ByReaction.Approves(p.Ways):
 		return fmt.Sprintf("React with %s to approve, with %s to deny.", approve, deny)
 	case chat.ByButton.Approves(p.Ways):
@@ -192,15 +194,19 @@ func (o Options) buttons(p *chat.Approval) []Button {
 		return nil
 	}
 	var out []Button
-	if chat.ByButton.Approves(p.Ways) {
-		out = append(out, Button{Approve, "Approve", p.Approve[0]})
+	approve, grant, click := Approve, Grant, chat.ByButton.Approves(p.Ways)
+	if chat.NeedsCode(p.Ways) {
+		approve, grant, click = Code, GrantBy, true
+	}
+	if click {
+		out = append(out, Button{approve, "Approve", p.Approve[0]})
 	}
 	out = append(out, Button{Deny, "Deny", p.Deny[0]})
 	if !p.Elsewhere && len(form.Of(p.Parameters, p.Args, o.Room)) > 0 {
 		out = append(out, Button{Edit, "Edit", ""})
 	}
-	if p.Grant > 0 && chat.ByButton.Approves(p.Ways) {
-		out = append(out, Button{Grant, p.GrantLabel(), p.Approve[0]})
+	if p.Grant > 0 && click {
+		out = append(out, Button{grant, p.GrantLabel(), p.Approve[0]})
 	}
 	return out
 }

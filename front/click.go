@@ -18,6 +18,8 @@ const (
 	Approve  Verb = "approve"
 	Grant    Verb = "grant" // approve, and the same call for a while
 	Deny     Verb = "deny"  // asks why
+	Code     Verb = "code"  // approve; opens a form that asks for the person's code
+	GrantBy  Verb = "allow" // the same, and the same call for a while
 	Edit     Verb = "edit"  // opens a form with the arguments of a call that waits
 	Rerun    Verb = "rerun" // opens a form with the arguments of a call of a turn that is over
 	Good     Verb = "good"
@@ -30,7 +32,10 @@ const (
 
 // Opens says whether a click only shows something, or opens a form: it decides nothing, and
 // the platform may give no time to look the person up first.
-func (v Verb) Opens() bool { return v == Edit || v == Rerun || v == Tell || v == Show }
+func (v Verb) Opens() bool { return v == Edit || v == Rerun || v == Tell || v == Show || v.Codes() }
+
+// Codes says whether a click opens the form that asks for a code.
+func (v Verb) Codes() bool { return v == Code || v == GrantBy }
 
 // Votes says whether a click decides about a call. The judge looks up who clicked.
 func (v Verb) Votes() bool { return v == Approve || v == Grant || v == Deny }
@@ -108,6 +113,8 @@ func (f *Front) Click(ctx context.Context, c Click) (Answer, error) {
 		return f.vote(ctx, c)
 	case Edit:
 		return f.openEdit(ctx, c)
+	case Code, GrantBy:
+		return f.openCode(ctx, c)
 	case Rerun:
 		return f.openRerun(ctx, c)
 	case Good, Bad, Tell:
@@ -135,6 +142,8 @@ func (f *Front) Sent(ctx context.Context, s Sent) (Answer, error) {
 		return f.takeReason(ctx, s)
 	case s.Verb == Bad:
 		return f.takeCriticism(ctx, s)
+	case s.Verb.Codes():
+		return f.takeCode(ctx, s)
 	case s.Verb == Edit, s.Verb == Rerun:
 		return f.takeArgs(ctx, s)
 	}

@@ -22,6 +22,7 @@ type Inbox interface {
 	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
 	Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error)
 	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
+	Code(ctx context.Context, thread chat.ThreadID, c chat.Code, eventIDs ...string) (refused string, err error)
 	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
 
 	// Judged says to a person who denied a call what the judge said of that; "" as long as

@@ -27,6 +27,10 @@ const (
 	reasonForm  = "reason"
 	editButton  = "edit"
 	editForm    = "edited"
+	codeButton  = "code"
+	codeForm    = "coded"
+	allowButton = "allow" // with a code
+	allowForm   = "allowed"
 	rerunButton = "rerun"
 	rerunForm   = "reran"
 	goodButton  = "good"
@@ -38,9 +42,10 @@ const (
 
 // kinds are the forms that a click opens; meanings what is meant by an id.
 var (
-	kinds    = map[front.Verb]string{front.Deny: reasonForm, front.Edit: editForm, front.Rerun: rerunForm, front.Bad: wrongForm}
+	kinds    = map[front.Verb]string{front.Deny: reasonForm, front.Edit: editForm, front.Rerun: rerunForm, front.Bad: wrongForm, front.Code: codeForm, front.GrantBy: allowForm}
 	meanings = map[string]front.Verb{
 		voteButton: front.Approve, copyButton: front.Approve, grantButton: front.Grant, reasonForm: front.Deny,
+		codeButton: front.Code, codeForm: front.Code, allowButton: front.GrantBy, allowForm: front.GrantBy,
 		editButton: front.Edit, editForm: front.Edit, rerunButton: front.Rerun, rerunForm: front.Rerun,
 		goodButton: front.Good, badButton: front.Bad, wrongForm: front.Bad, tellButton: front.Tell, retryButton: front.TryAgain,
 	}
@@ -56,7 +61,7 @@ func idOf(kind string, c front.Click) string {
 			verdict = "no"
 		}
 		return layout.CustomID(kind, at, c.Call, verdict, c.Emoji)
-	case editButton, editForm:
+	case editButton, editForm, codeButton, codeForm, allowButton, allowForm:
 		return layout.CustomID(kind, at, c.Call, c.Digest[:min(len(c.Digest), 12)])
 	case rerunButton, rerunForm:
 		return layout.CustomID(kind, at, c.Call)
@@ -65,16 +70,17 @@ func idOf(kind string, c front.Click) string {
 }
 
 // readClick reads what a button, or the form behind it, is about. One that names another
-// channel than the one in which it stands is refused.
+// channel than the one in which it stands is refused, but for a code: its form opens from a
+// card elsewhere too.
 func readClick(in api.Interaction) (c front.Click, err error) {
 	parts := strings.Split(in.Data.CustomID, "|")
 	c = front.Click{Verb: meanings[parts[0]], ID: api.InteractionKey(in.ID)}
-	size := map[front.Verb]int{front.Approve: 5, front.Grant: 5, front.Deny: 5, front.Edit: 4}[c.Verb]
+	size := map[front.Verb]int{front.Approve: 5, front.Grant: 5, front.Deny: 5, front.Edit: 4, front.Code: 4, front.GrantBy: 4}[c.Verb]
 	if c.Verb == "" || len(parts) != max(3, size) {
 		return c, fmt.Errorf("%w: button", api.ErrMalformed)
 	}
 	at, on := api.ReadPlace(parts[1]), ""
-	if !in.In(at) {
+	if !in.In(at) && !c.Verb.Codes() {
 		return c, errForeign
 	}
 	if c.Thread, c.Call = api.ThreadID(at), parts[2]; size == 0 && c.Verb != front.Rerun {
@@ -101,10 +107,12 @@ func readClick(in api.Interaction) (c front.Click, err error) {
 }
 
 // cardButtons draws the buttons of an approval. One that is too long for Discord is left
-// out. Forms are about the thread: on a card elsewhere there are Approve and Deny alone.
+// out. Forms are about the thread: on a card elsewhere there are Approve and Deny alone, or
+// the form of a code.
 func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []discordgo.MessageComponent {
 	kinds := map[front.Verb]string{front.Approve: voteButton, front.Deny: voteButton, front.Grant: grantButton}
-	styles := map[front.Verb]discordgo.ButtonStyle{front.Approve: discordgo.SuccessButton, front.Deny: discordgo.DangerButton}
+	forms := map[front.Verb]string{front.Code: codeButton, front.GrantBy: allowButton, front.Edit: editButton}
+	styles := map[front.Verb]discordgo.ButtonStyle{front.Approve: discordgo.SuccessButton, front.Code: discordgo.SuccessButton, front.Deny: discordgo.DangerButton}
 	if p.Home != (chat.ThreadID{}) {
 		kinds = map[front.Verb]string{front.Approve: copyButton, front.Deny: copyButton}
 	}
@@ -113,8 +121,8 @@ func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []d
 		id := ""
 		if kind := kinds[b.Verb]; kind != "" {
 			id = idOf(kind, front.Click{Verb: b.Verb, Thread: thread, Call: p.Call, Emoji: b.Emoji})
-		} else if b.Verb == front.Edit && p.Home == (chat.ThreadID{}) {
-			id = idOf(editButton, front.Click{Thread: thread, Call: p.Call, Digest: p.Digest})
+		} else if kind = forms[b.Verb]; kind != "" && (b.Verb.Codes() || p.Home == (chat.ThreadID{})) {
+			id = idOf(kind, front.Click{Thread: cmp.Or(p.Home, thread), Call: p.Call, Digest: p.Digest})
 		}
 		if style := cmp.Or(styles[b.Verb], discordgo.SecondaryButton); id != "" {
 			out = append(out, discordgo.Button{Label: b.Label, Style: style, CustomID: id})
@@ -181,6 +189,9 @@ func (a *Adapter) takeClick(ctx context.Context, in api.Interaction, s front.Sen
 	ans, err := do(within)
 	if err != nil {
 		return a.sorry(ctx, in, err)
+	}
+	if s.Verb.Codes() {
+		s.Fields = nil // nobody quotes a code
 	}
 	return a.answer(ctx, in, ans, s.Fields)
 }

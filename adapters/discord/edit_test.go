@@ -186,3 +186,38 @@ func TestGrantButton(t *testing.T) {
 		t.Errorf("put %+v", r)
 	}
 }
+
+// A card that needs a code opens a form that shows the call, also from a card elsewhere. A
+// wrong code is said alone, and quoted to nobody.
+func TestCodeForm(t *testing.T) {
+	for _, home := range []string{"", "555555555555555555"} {
+		p := editCard(`{"env":"prod"}`)
+		p.Ways = []chat.Way{chat.ByCode}
+		if p.Elsewhere = home != ""; p.Elsewhere {
+			p.Home = thread(home, home)
+		}
+		o, in, _, ref := editing(t, p, nil)
+		in.Do(func() { in.Cards["c-7"] = *p })
+		var press string
+		for _, id := range o.fake.Message(ref.ID).Buttons() {
+			if strings.HasPrefix(id, codeButton+"|") {
+				press = id
+			}
+		}
+		opened := o.answered(o.fake.Click(o.bob, ref.ID, press))
+		if m := opened.Modal; len(m.Texts) != 1 || !strings.Contains(m.Texts[0], "deploy\n{\"env\":\"prod\"}\n"+p.Digest[:12]) || len(m.Fields) != 1 {
+			t.Fatalf("the form is %+v", m)
+		}
+		sent := o.answered(o.fake.FillIn(opened.ID, map[string]string{"code": "654321"}))
+		if len(sent.Replies) != 1 || sent.Replies[0].Reader != o.bob || sent.Replies[0].Content != "This code is wrong." {
+			t.Errorf("answered %+v", sent)
+		}
+		o.answered(o.fake.FillIn(opened.ID, map[string]string{"code": "123456"}))
+		want := chat.Code{Call: "c-7", By: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Digest: p.Digest[:12], Digits: "123456"}
+		in.Do(func() {
+			if len(in.Codes) != 1 || in.Codes[0] != want {
+				t.Errorf("put %+v", in.Codes)
+			}
+		})
+	}
+}

@@ -32,7 +32,7 @@ func (a *Adapter) answer(ctx context.Context, in api.Interaction, ans front.Answ
 		return a.respond(ctx, in, promiseToChange, nil)
 	}
 	p := newPage(alone(ans.Alone))
-	if ans.Wrong != nil {
+	if ans.Wrong != nil && len(filled) > 0 {
 		p.Content += hadWritten(filled)
 	}
 	if ans.Button != nil {
@@ -63,7 +63,7 @@ func hadWritten(filled []forms.Filled) string {
 // openForm answers a click with a form.
 func (a *Adapter) openForm(ctx context.Context, in api.Interaction, f front.Form) error {
 	_, err := a.reply(ctx, in, answerForm, modal(f))
-	if api.Code(err) == api.CodeBadForm && len(f.Fields) > 0 { // it may know no boxes yet
+	if api.Code(err) == api.CodeBadForm && f.Args != "" { // it may know no boxes yet
 		f.Fields = forms.Of("", f.Args, tight)
 		_, err = a.reply(ctx, in, answerForm, modal(f))
 	}
@@ -87,6 +87,9 @@ func (a *Adapter) openForm(ctx context.Context, in api.Interaction, f front.Form
 // (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal).
 func modal(f front.Form) map[string]any {
 	var rows []any
+	if f.Verb.Codes() { // whose note says what the code is for
+		rows = append(rows, map[string]any{"type": 10, "content": dialect.Fence("", dialect.Exact(f.Note))})
+	}
 	for _, field := range f.Fields {
 		row := map[string]any{"type": 18, "label": field.Label, "component": editField(field)}
 		if field.About != "" {
@@ -162,6 +165,9 @@ func fieldsOf(raw json.RawMessage) ([]forms.Filled, error) {
 	}
 	var out []forms.Filled
 	for _, r := range rows {
+		if r.Component.ID == "" { // a text
+			continue
+		}
 		f := forms.Filled{ID: r.Component.ID}
 		switch v := r.Component.Value.(type) {
 		case string:

@@ -29,7 +29,7 @@ const (
 )
 
 var verbs = map[string]front.Verb{
-	layout.ApproveID: front.Approve, layout.DenyID: front.Deny, layout.GrantID: front.Grant, layout.EditID: front.Edit, layout.AgainID: front.Rerun,
+	layout.ApproveID: front.Approve, layout.DenyID: front.Deny, layout.GrantID: front.Grant, layout.CodeID: front.Code, layout.GrantByID: front.GrantBy, layout.EditID: front.Edit, layout.AgainID: front.Rerun,
 	layout.RetryID: front.TryAgain, layout.OpinionID: front.Good, layout.TellID: front.Tell,
 	layout.ShowAll: front.Show, olderID: front.Show, newerID: front.Show,
 }
@@ -99,7 +99,7 @@ func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, erro
 	}
 	said, on := in.About(act.Value)
 	switch c.Verb {
-	case front.Edit, front.Rerun, front.Show:
+	case front.Edit, front.Rerun, front.Show, front.Code, front.GrantBy:
 		parts := strings.Split(act.Value, " ")
 		thread, err := chat.ParseThreadID(parts[0])
 		if err != nil || len(parts) < 2 || in.User.ID == "" {

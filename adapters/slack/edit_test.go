@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/slack/api"
 	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/front"
@@ -203,5 +204,32 @@ func TestGrantButton(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
 	if r := o.in.Reactions[0]; r.Grant == nil || *r.Grant != (chat.Grant{}) || r.Emoji != "✅" || !r.Button {
 		t.Errorf("put %+v", r)
+	}
+}
+
+// A card that needs a code opens a form that shows the call, also from a card elsewhere. A
+// wrong code is said in the form, which stays open.
+func TestCodeForm(t *testing.T) {
+	for _, home := range []chat.ThreadID{{}, api.ThreadID("T1", "C0OTHER", "1.2")} {
+		p := editCard(`{"env":"prod"}`)
+		p.Ways, p.Home, p.Elsewhere = []chat.Way{chat.ByCode}, home, home.Root != ""
+		o, in, th, at := editing(t, p)
+		in.Do(func() { in.Cards["c1"] = *p })
+		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.CodeID})
+		o.wait(func(s *fakeslack.Server) bool { return len(s.Views("U0BOB")) == 1 })
+		v := o.fake.Views("U0BOB")[0]
+		if raw := string(v.Raw); !strings.Contains(raw, `deploy\n{\"env\":\"prod\"}\n0a1b`) {
+			t.Errorf("the form is %s", raw)
+		}
+		o.fake.Fill("U0BOB", v.ID, map[string]string{"code": "654321"})
+		o.wait(func(*fakeslack.Server) bool { return o.view("U0BOB", v.ID).Errors["code"] == "This code is wrong." })
+		o.fake.Fill("U0BOB", v.ID, map[string]string{"code": "123456"})
+		o.wait(func(s *fakeslack.Server) bool { return o.view("U0BOB", v.ID).Closed && s.Unacked() == 0 })
+		want := chat.Code{Call: "c1", By: chat.User{ID: "U0BOB", Name: "bob"}, Digest: "0a1b", Digits: "123456"}
+		in.Do(func() {
+			if len(in.Codes) != 1 || in.Codes[0] != want || len(in.Reactions) > 0 {
+				t.Errorf("put %+v in %s", in.Codes, th)
+			}
+		})
 	}
 }

@@ -23,6 +23,7 @@ const reasonField = "reason"
 // callbacks are the names of forms.
 var callbacks = map[front.Verb]string{
 	front.Deny: "nod_reason", front.Edit: "nod_edit_form", front.Rerun: "nod_again_form", front.Bad: "nod_opinion_form",
+	front.Code: "nod_code_form", front.GrantBy: "nod_code_grant_form",
 }
 
 // formVerb is what a form is for; "" where it is none.
@@ -128,7 +129,7 @@ func (a *Adapter) filled(ctx context.Context, in api.Interaction) error {
 		}
 		s.Thread, k.Channel = thread, api.ChannelOf(thread.Channel)
 	}
-	if s.Verb == front.Edit || s.Verb == front.Rerun {
+	if s.Verb.Opens() { // and holds fields
 		if s.Fields = in.Filled(); len(s.Fields) == 0 {
 			return api.Malformed("form without fields", nil)
 		}

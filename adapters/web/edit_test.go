@@ -145,3 +145,36 @@ func TestOutdatedPage(t *testing.T) {
 		t.Errorf("deny: %d %s", w.Code, w.Body)
 	}
 }
+
+// A card that needs a code opens a form for whoever presses Approve. What is sent is for
+// the card as it was then; a wrong code is said, and the form stays.
+func TestCodeForm(t *testing.T) {
+	r := openRoom(t)
+	r.send("/say", "c", "ops", "text", "@nod deploy", "id", "message0")
+	p := editCard()
+	p.Ways = []chat.Way{chat.ByCode}
+	ref, _ := r.a.Post(t.Context(), threadID("ops", "message0"), chat.Post{Key: "ask/c1", Approval: &p}, false)
+	seen := func(who string) string { return r.get("/?c=ops&t=message0&as=" + who).Body.String() }
+	if body := seen("ben"); !strings.Contains(body, `value="code"`) || !strings.Contains(body, `value="allow"`) || strings.Contains(body, `name="code"`) {
+		t.Errorf("ben sees %s", body)
+	}
+	r.send("/press", "ref", ref.String(), "what", "code", "as", "ben", "digest", p.Digest)
+	if !strings.Contains(seen("ben"), `name="code"`) || strings.Contains(seen("ada"), `name="code"`) {
+		t.Error("the form is not ben's alone")
+	}
+	for _, digits := range []string{"654321", "123456"} {
+		values := url.Values{"ref": {ref.String()}, "as": {"ben"}, "id": {newID()}, "call": {"c1"}, "digest": {"of a newer card"}, "field": {"code"}, "code": {digits}}
+		w := r.submit("/rerun", "application/x-www-form-urlencoded", values.Encode())
+		if wrong := w.Code == http.StatusUnprocessableEntity && strings.Contains(w.Body.String(), "This code is wrong."); wrong != (digits == "654321") {
+			t.Errorf("%s: %d %s", digits, w.Code, w.Body)
+		}
+		if stays := strings.Contains(seen("ben"), `name="code"`); stays != (digits == "654321") {
+			t.Errorf("%s: the form stays: %v", digits, stays)
+		}
+	}
+	r.tray.Do(func() {
+		if len(r.tray.Codes) != 1 || r.tray.Codes[0].Digest != p.Digest || r.tray.Codes[0].By.ID != "ben" {
+			t.Errorf("put %+v", r.tray.Codes)
+		}
+	})
+}

@@ -43,7 +43,7 @@ func fieldsOf(all []form.Field) []field {
 }
 
 // presses are the buttons of cards and answers.
-var presses = []front.Verb{front.Approve, front.Deny, front.Grant, front.TryAgain, front.Stop}
+var presses = []front.Verb{front.Approve, front.Deny, front.Grant, front.Code, front.GrantBy, front.TryAgain, front.Stop}
 
 // clickOn is a click on what stands on an item.
 func clickOn(r *http.Request, it item, v view, verb front.Verb, id string) front.Click {
@@ -56,7 +56,7 @@ func clickOn(r *http.Request, it item, v view, verb front.Verb, id string) front
 	}
 	p := it.post.Approval
 	c.Call = p.Call
-	emoji := map[front.Verb][]string{front.Approve: p.Approve, front.Grant: p.Approve, front.Deny: p.Deny}[verb]
+	emoji := map[front.Verb][]string{front.Approve: p.Approve, front.Grant: p.Approve, front.Code: p.Approve, front.GrantBy: p.Approve, front.Deny: p.Deny}[verb]
 	if len(emoji) > 0 {
 		c.Emoji = chat.NormalEmoji(emoji[0])
 	}
@@ -92,7 +92,9 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 	switch {
 	case err != nil:
 		return v, err
-	case votes && it.waiting(): // a vote is seen as the emoji that it stands for, and is taken back by that
+	case ans.Form != nil:
+		a.board.change(it.ref, func(it *item) bool { it.open(v.Me.ID, ans.Form); return true })
+	case votes && !c.Verb.Codes() && it.waiting(): // a vote is seen as the emoji that it stands for, and is taken back by that
 		a.board.change(it.ref, func(it *item) bool { return it.react(c.Emoji, v.Me.ID, false) })
 	case c.Verb == front.Stop: // which is seen
 		return v, nil
@@ -165,13 +167,17 @@ func (a *Adapter) editAgain(r *http.Request, v view, id string) (view, error) {
 	return v, nil
 }
 
-// ranAgain takes in what somebody sends with the form.
+// ranAgain takes in what somebody sends with that form, or with the form of a code.
 func (a *Adapter) ranAgain(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
 	if err != nil {
 		return v, err
 	}
-	return v, a.send(r, it, clickOn(r, it, v, front.Rerun, id), func(it *item) { it.open(v.Me.ID, nil) })
+	c := clickOn(r, it, v, front.Rerun, id)
+	if f := it.again[v.Me.ID]; f != nil && f.Verb.Codes() { // it is for the card as it was then
+		c.Verb, c.Digest = f.Verb, f.Digest
+	}
+	return v, a.send(r, it, c, func(it *item) { it.open(v.Me.ID, nil) })
 }
 
 // send takes in a form, and closes it where nothing is wrong with it.

@@ -38,7 +38,7 @@ type card struct {
 	Approval    *approval
 	Acts        bool       // people may do something about it here; else it is there to be read
 	Edits       bool       // a call can be changed here
-	Rerun       *rerunForm // that whoever looks at it has opened
+	Rerun       *rerunForm // that whoever looks at it has opened; of an approval it asks for a code
 	AsksWrong   bool       // whoever looks at it is asked what was wrong with it
 	Again       bool       // another try can be asked for
 	View        view       // as whom it is seen
@@ -110,6 +110,7 @@ type approval struct {
 	Preview, Would                                       string // what the call would do: a title, and what the program wrote
 	Waits                                                bool
 	Ballot                                               ballot
+	Coded                                                bool // Approve asks for a code
 	AsksWhy                                              bool // whoever looks at it denied it, and has not said why
 
 	Whole  string  // the whole digest
@@ -155,6 +156,7 @@ func cardOf(it item, v view, pane string) card {
 	case it.post.Approval != nil:
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
+		c.Rerun = rerunFormOf(it, v.Me.ID)
 		c.Edits = c.Acts && !it.post.Approval.Elsewhere
 		if c.Approval.Waits {
 			c.Approval.Ballot = ballotOf(it, v.Me.ID)
@@ -356,7 +358,7 @@ func exact(s string) string { return door.Clean(chat.Exact(s)) }
 func approvalOf(p *chat.Approval, at time.Time) *approval {
 	out := &approval{
 		Headline: exact(p.Headline), Tool: exact(p.Tool), Args: chat.Exact(p.Args), Why: exact(strings.Join(p.Because(), "\n")),
-		Digest: door.Clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), Waits: p.Outcome == "",
+		Digest: door.Clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), Waits: p.Outcome == "", Coded: chat.NeedsCode(p.Ways),
 	}
 	if out.Reason != "" && strings.Contains(out.Headline, out.Reason) {
 		out.Reason = "" // said already

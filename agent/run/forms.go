@@ -50,6 +50,33 @@ func (i Inbox) Change(ctx context.Context, thread chat.ThreadID, c chat.Change, 
 	return "", err
 }
 
+// Code puts the vote of a person whose code is right; refused says why it is not. The code
+// is used up first: after a crash between the two it counts for nothing.
+func (i Inbox) Code(ctx context.Context, thread chat.ThreadID, c chat.Code, eventIDs ...string) (refused string, err error) {
+	if i.Agent == nil || i.Factors == nil {
+		return "There are no codes here", nil
+	}
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return "", err
+	}
+	vote, refused := i.Agent.Coded(entries, c)
+	if refused != "" {
+		return refused, nil
+	}
+	refused, locked, err := i.Factors.Spend(ctx, thread.Platform+":"+string(c.By.ID), c.Digits)
+	switch {
+	case err != nil:
+		return "", err
+	case locked != "": // the log tells it by a vote that does not count
+		vote.By.Barred, eventIDs = locked, nil
+	case refused != "" || c.Digits == "":
+		return refused, nil
+	}
+	_, err = i.Store.Put(ctx, thread, vote, eventIDs...)
+	return refused, err
+}
+
 // Again is a call of a turn that is over as it stands, for a form in which a person
 // edits it and runs it again; why says why that can't be.
 func (i Inbox) Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error) {

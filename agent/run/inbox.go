@@ -35,6 +35,12 @@ type Inbox struct {
 	// nothing.
 	Agent  *agent.Agent
 	Limits Limits
+	// Factors judges the codes of people; nil: nobody has one.
+	Factors interface {
+		// Spend uses a code up, or says why it does not count. locked is for the log:
+		// with this one the person is locked out. Without digits nothing changes.
+		Spend(ctx context.Context, who, digits string) (refused, locked string, err error)
+	}
 }
 
 // Message puts a message into its thread.

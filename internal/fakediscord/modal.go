@@ -22,6 +22,7 @@ const (
 	rowKind      = 1
 	menuKind     = 3
 	typedKind    = 4
+	textKind     = 10
 	labelKind    = 18
 	checkboxKind = 23
 )
@@ -29,6 +30,7 @@ const (
 // Modal is a form as a person sees it.
 type Modal struct {
 	ID, Title string
+	Texts     []string // that stand before the fields
 	Fields    []ModalField
 }
 
@@ -60,6 +62,11 @@ func modal(q *request) (Modal, *apiError) {
 	}
 	m := Modal{ID: body.CustomID, Title: body.Title}
 	for i, c := range body.Components {
+		if text, _ := c["content"].(string); c["type"] == float64(textKind) {
+			f.length(fmt.Sprintf("data.components.%d.content", i), text, 1, mostTyped)
+			m.Texts = append(m.Texts, text)
+			continue
+		}
 		m.Fields = append(m.Fields, f.field(fmt.Sprintf("data.components.%d", i), c))
 	}
 	return m, f.bad
@@ -161,6 +168,9 @@ func (s *Server) FillIn(interactionID string, values map[string]string) string {
 			continue
 		}
 		used, components := 0, []object{}
+		for n := range i.Modal.Texts { // without the words
+			components = append(components, object{"type": textKind, "id": 100 + n})
+		}
 		for n, field := range i.Modal.Fields {
 			value, touched := values[field.ID]
 			if touched {

@@ -32,6 +32,7 @@ type Ledger struct {
 	Halts     []chat.ThreadID
 	Said      []string // why calls were denied and what people think of answers, a line each
 	Changes   []Change // of calls that wait
+	Codes     []chat.Code
 	Reruns    []Change // of calls of turns that are over
 	Blobs     map[string][]byte
 	Repeats   int             // events that were known
@@ -155,6 +156,18 @@ func (l *Ledger) Change(_ context.Context, t chat.ThreadID, c chat.Change, ids .
 		return refused, nil
 	}
 	_, err = l.put(ids, func() { l.Changes = append(l.Changes, Change{t, c}) })
+	return "", err
+}
+
+// Code implements the inbox of nod/front: 123456 is right.
+func (l *Ledger) Code(_ context.Context, _ chat.ThreadID, c chat.Code, ids ...string) (refused string, err error) {
+	if l.Do(func() { refused = l.Refuse }); refused != "" || c.Digits == "" {
+		return refused, nil
+	}
+	if c.Digits != "123456" {
+		return "This code is wrong", nil
+	}
+	_, err = l.put(ids, func() { l.Codes = append(l.Codes, c) })
 	return "", err
 }
 

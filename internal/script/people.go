@@ -31,7 +31,8 @@ func (p *play) says(who, text string) {
 	}
 }
 
-// reacts reads NAME EMOJI [TOOL|message ID|steps|answer] [removed] [found] [guest] [button] [bot].
+// reacts reads NAME EMOJI [TOOL|message ID|steps|answer] [removed] [found] [guest] [button] [bot],
+// or NAME ✅ code=TOOL/DIGITS.
 func (p *play) reacts(f []string) {
 	if p.console != nil {
 		p.console.types(vote(f))
@@ -48,6 +49,9 @@ func (p *play) reacts(f []string) {
 			r.Grant, r.Button, r.Way = &chat.Grant{}, true, chat.ByButton
 		case o == "button":
 			r.Button, r.Way = true, chat.ByButton
+		case strings.HasPrefix(o, "code="):
+			p.codes(r.By, strings.TrimPrefix(o, "code="))
+			return
 		case o == "guest":
 			r.By.Barred = "guests may not decide here"
 		case o == "bot":

@@ -163,7 +163,7 @@ func (p *play) start() {
 	for _, e := range append(Rules().Approve, Rules().Deny...) {
 		emoji[e] = true
 	}
-	p.inbox = run.Inbox{Store: store, Emoji: emoji, Agent: p.agent}
+	p.inbox = run.Inbox{Store: store, Emoji: emoji, Agent: p.agent, Factors: phones{}}
 	platform := run.Platform(p.board)
 	switch {
 	case p.console != nil:

@@ -49,8 +49,8 @@ const (
 	tooMany = "Too many wrong codes; try again in 15 minutes"
 )
 
-// Locked is why a person's vote does not count from their fifth wrong code on.
-const Locked = "locked out for 15 minutes after five wrong codes"
+// lockedOut is why the vote with a person's fifth wrong code does not count.
+const lockedOut = "locked out for 15 minutes after five wrong codes"
 
 // person is the secret of a person, and what became of their codes.
 type person struct {
@@ -99,13 +99,14 @@ func (f Factors) List(ctx context.Context) (who []string, err error) {
 	return who, err
 }
 
-// Spend uses a person's code up. Refused says why it does not count; locked says that this
-// was the wrong one that locks them out. Without digits it only says whether they may try.
-func (f Factors) Spend(ctx context.Context, who, digits string) (refused string, locked bool, err error) {
+// Spend uses a person's code up. Refused says why it does not count, and locked, for the
+// log, that this was the wrong one that locks them out. Without digits it only says whether
+// they may try.
+func (f Factors) Spend(ctx context.Context, who, digits string) (refused, locked string, err error) {
 	digits = strings.ReplaceAll(digits, " ", "")
 	err = f.change(ctx, func(all map[string]person) bool {
 		p, known := all[who]
-		refused, locked = "", false
+		refused, locked = "", ""
 		switch now := f.Now(); {
 		case !known:
 			refused = none
@@ -116,7 +117,9 @@ func (f Factors) Spend(ctx context.Context, who, digits string) (refused string,
 			refused = notSix
 		default:
 			refused = p.spend(digits, now)
-			locked = now.Before(p.Until)
+			if now.Before(p.Until) {
+				locked = lockedOut
+			}
 			all[who] = p
 			return refused != used
 		}

@@ -128,16 +128,16 @@ func because(in *front.Card, most int) string {
 func cardButtons(p *chat.Approval, all []front.Button, c Card) []slackgo.BlockElement {
 	var out []slackgo.BlockElement
 	for _, b := range all {
-		id, value := map[front.Verb]string{front.Approve: ApproveID, front.Deny: DenyID, front.Edit: EditID, front.Grant: GrantID}[b.Verb], b.Emoji
-		if b.Verb == front.Edit {
-			value = ValueOf(c.Thread.String(), p.Call, p.Digest)
+		id, value := map[front.Verb]string{front.Approve: ApproveID, front.Deny: DenyID, front.Edit: EditID, front.Grant: GrantID, front.Code: CodeID, front.GrantBy: GrantByID}[b.Verb], b.Emoji
+		if b.Verb.Opens() {
+			value = ValueOf(cmp.Or(p.Home, c.Thread).String(), p.Call, p.Digest)
 		}
 		if value == "" {
 			continue
 		}
 		element := slackgo.NewButtonBlockElement(id, value, PlainText(b.Label))
 		switch b.Verb {
-		case front.Approve:
+		case front.Approve, front.Code:
 			element.WithStyle(slackgo.StylePrimary)
 		case front.Deny:
 			element.WithStyle(slackgo.StyleDanger)

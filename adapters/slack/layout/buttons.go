@@ -17,6 +17,8 @@ const (
 	DenyID    = "nod_deny"
 	GrantID   = "nod_grant"
 	EditID    = "nod_edit"
+	CodeID    = "nod_code"
+	GrantByID = "nod_code_grant"
 	AgainID   = "nod_again"
 	RetryID   = "nod_retry"
 	OpinionID = "nod_opinion"
