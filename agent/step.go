@@ -45,7 +45,8 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	for i, k := range said.Calls[:min(len(said.Calls), mostRead)] {
 		call := memory.Call{ID: nameUnder(fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), c.Token), Tool: k.Name, Args: k.Args}
 		if raw, err := args.Native(k.Args); err == nil {
-			call.Args, call.Object = string(raw), true
+			tool, _ := a.Tools.Find(k.Name)
+			call.Args, call.Object = string(tool.Schema.Meant(raw)), true
 		}
 		s.Calls = append(s.Calls, call)
 	}

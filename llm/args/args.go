@@ -44,10 +44,11 @@ var (
 )
 
 // Native reads the arguments of a native function call. The outcome is one
-// compact JSON object. No text, and null, mean a call without arguments. A code
-// fence around the object and prose behind it are taken off; prose cannot begin
-// like JSON, so that neither a second object nor a misplaced brace is dropped in
-// silence. Nothing else is repaired.
+// compact JSON object. No text, null and an empty list mean a call without arguments.
+// A string that holds an object is that, and an empty object before another is none:
+// some servers encode twice, or begin a stream with {}. A code fence around the object
+// and prose behind it are taken off; prose cannot begin like JSON, so that neither a
+// second object nor a misplaced brace is dropped in silence. Nothing else is repaired.
 func Native(text string) (json.RawMessage, error) {
 	body, err := prepare(text)
 	if err != nil {
@@ -58,13 +59,36 @@ func Native(text string) (json.RawMessage, error) {
 	}
 	body, _ = unfence(body)
 	raw, rest, err := first(body)
+	for err == nil && isBlank(raw, "{}") && beginsWith(rest, "{") {
+		raw, rest, err = first(rest)
+	}
 	if err != nil {
 		return nil, describe(err)
 	}
 	if beginsWith(rest, `,:"'{}[]`) {
 		return nil, errRemainder
 	}
+	if text, ok := unquoted(raw); ok {
+		return Native(text)
+	}
+	if isBlank(raw, "[]") {
+		return json.RawMessage(`{}`), nil
+	}
 	return finish(raw)
+}
+
+// isBlank says whether a value is a pair of brackets with nothing in it.
+func isBlank(raw json.RawMessage, brackets string) bool {
+	return strings.Join(strings.Fields(string(raw)), "") == brackets
+}
+
+// unquoted is the text of a JSON string that can only stand for arguments.
+func unquoted(raw json.RawMessage) (text string, ok bool) {
+	if kindOf(raw) != "a string" || halved(raw) || json.Unmarshal(raw, &text) != nil {
+		return "", false
+	}
+	text = strings.TrimSpace(text)
+	return text, text == "" || text == "null" || text[0] == '{' || text[0] == '"'
 }
 
 // Canonical gives one form to all spellings of the same arguments: names sorted, no

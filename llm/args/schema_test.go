@@ -119,3 +119,39 @@ func TestCompileRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestMeant(t *testing.T) {
+	schema, err := Compile(json.RawMessage(`{"type":"object","additionalProperties":false,"required":["q"],"properties":{
+		"q":{"type":"string"},"limit":{"type":"integer"},"after":{"type":"string","format":"date"},"note":{"type":"string"},"maybe":{"type":["integer","null"]},
+		"tags":{"type":"array","items":{"type":"string"}},"either":{"anyOf":[{"type":"integer"},{"type":"boolean"}]},"mode":{"enum":["a","b"]},
+		"in":{"type":"object","properties":{"to":{"type":"string"},"must":{"type":"integer"}},"required":["must"]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, in, want string }{
+		{"all is right", `{"q":"x", "limit":1}`, `{"q":"x", "limit":1}`},
+		{"null", `{"q":"x","limit":null,"after":null}`, `{"q":"x"}`},
+		{"empty strings", `{"q":"x","limit":"","after":"","mode":"","either":""}`, `{"q":"x"}`},
+		{"an empty string that is allowed", `{"q":"","note":"","limit":""}`, `{"note":"","q":""}`},
+		{"null that is allowed", `{"q":"x","maybe":null,"tags":null}`, `{"maybe":null,"q":"x"}`},
+		{"empty lists", `{"q":"x","limit":[],"in":[],"tags":[]}`, `{"q":"x","tags":[]}`},
+		{"null of a name that there is not", `{"q":"x","gone":null,"none":[]}`, `{"q":"x"}`},
+		{"null where one is needed", `{"q":null}`, `{"q":null}`},
+		{"null further in", `{"q":"x","in":{"must":1,"to":null}}`, `{"in":{"must":1},"q":"x"}`},
+		{"null further in where one is needed", `{"q":"x","in":{"must":null}}`, `{"q":"x","in":{"must":null}}`},
+		{"a list as a string", `{"q":"x","tags":"[\"a\"]"}`, `{"q":"x","tags":["a"]}`},
+		{"an object as a string", `{"q":"x","in":"{\"must\":12345678901234567890}"}`, `{"in":{"must":12345678901234567890},"q":"x"}`},
+		{"an object as a string that has a name twice", `{"q":"x","in":"{\"must\":1,\"must\":2}"}`, `{"q":"x","in":"{\"must\":1,\"must\":2}"}`},
+		{"a list as a string where text is due", `{"q":"[\"a\"]"}`, `{"q":"[\"a\"]"}`},
+		{"a value that is wrong", `{"q":"x","limit":"5"}`, `{"q":"x","limit":"5"}`},
+		{"zero is a value", `{"q":"x","mode":0,"after":false}`, `{"q":"x","mode":0,"after":false}`},
+	} {
+		if got := string(schema.Meant(json.RawMessage(tt.in))); got != tt.want {
+			t.Errorf("%s: %s is read as %s, want %s", tt.name, tt.in, got, tt.want)
+		}
+	}
+	var none *Schema
+	if got := string(none.Meant(json.RawMessage(`{"a":null}`))); got != `{"a":null}` {
+		t.Errorf("without a schema: %s", got)
+	}
+}

@@ -35,11 +35,14 @@ func Text(text string, schema *Schema) (json.RawMessage, error) {
 	}
 	name, required := schema.bare()
 	object := strings.IndexByte(body, '{')
+	strict, err := Native(body)
 	switch {
 	case body == "" && fenced:
 		return nil, ErrUnclosed
 	case body == "":
 		return json.RawMessage(`{}`), nil
+	case err == nil && (name == "" || object == 0):
+		return strict, nil
 	case object == 0:
 		return lenient(body)
 	case isNothing(body) && !required:

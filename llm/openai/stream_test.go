@@ -111,6 +111,10 @@ func TestStream(t *testing.T) {
 			"name and id in every piece", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"1}"}}]}`), stop),
 			calls(call("a", "f", `{"x":1}`)),
 		},
+		{
+			"an empty object first, with the name again", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`), stop),
+			calls(call("a", "f", `{}{"x":1}`)),
+		},
 		{"a new id in every piece", sse(delta(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}`), delta(`{"tool_calls":[{"id":"b","function":{"arguments":"}"}}]}`), stop), calls(call("a", "f", `{}`))},
 		{"arguments that are no string", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x": 1}}}]}`), stop), calls(call("a", "f", `{"x":1}`))},
 		{"a call without a name", sse(delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`), stop), calls(call("new1", nameless, `{}`))},
