@@ -17,6 +17,8 @@ type reader struct {
 	mu   sync.RWMutex // held for reading by each query, and for writing while the file is opened anew
 	db   *sql.DB      // nil: closed
 	part *sql.Stmt    // readThread
+
+	alone *fileSnapshot // each query checks it; nil: a process may have the file
 }
 
 // errShut: after an error of the disk the file could not be opened anew yet.
@@ -54,9 +56,13 @@ func readAll[T any](ctx context.Context, r *reader, query string, args []any, sc
 	}
 	rows, err := r.db.QueryContext(ctx, query, args...)
 	if err != nil {
+		return nil, r.alone.check(err)
+	}
+	out, err := gather(rows, scan)
+	if err = r.alone.check(err); err != nil {
 		return nil, err
 	}
-	return gather(rows, scan)
+	return out, nil
 }
 
 // readRow reads one row; ok is false if there is none.
@@ -68,8 +74,9 @@ func (r *reader) readRow(ctx context.Context, query string, args []any, into ...
 	}
 	err = r.db.QueryRowContext(ctx, query, args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+		return false, r.alone.check(nil)
 	}
+	err = r.alone.check(err)
 	return err == nil, err
 }
 
@@ -132,7 +139,7 @@ func (r *reader) load(ctx context.Context, thread string, after uint64, current 
 	// A read waits for nobody, and to be ready to break it off costs another goroutine.
 	rows, err := r.part.QueryContext(context.WithoutCancel(ctx), thread, after, current)
 	if err != nil {
-		return l, err
+		return l, r.alone.check(err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -141,7 +148,7 @@ func (r *reader) load(ctx context.Context, thread string, after uint64, current 
 		var at sql.NullInt64 // of an entry that is lost there is none
 		var woken, wakeAt, touched int64
 		if err := rows.Scan(&part, &e.seq, &e.entry, &at, &woken, &wakeAt, &touched, &e.raw); err != nil {
-			return l, err
+			return l, r.alone.check(err)
 		}
 		e.at = at.Int64
 		switch part {
@@ -156,7 +163,7 @@ func (r *reader) load(ctx context.Context, thread string, after uint64, current 
 	bySeq := func(a, b row) int { return int(a.seq) - int(b.seq) } // nothing promises the order of a union
 	slices.SortFunc(l.log, bySeq)
 	slices.SortFunc(l.inbox, bySeq)
-	return l, rows.Err()
+	return l, r.alone.check(rows.Err())
 }
 
 // waiting gives the inbox as readers see it.

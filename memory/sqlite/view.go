@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"nod/memory"
 )
 
 // Viewer reads a file that another process may have, and changes nothing.
-type Viewer struct {
-	reader
-	alone *fileSnapshot
-}
+type Viewer struct{ reader }
 
 // View opens the file for reading only, beside a process that may use it. A file of
 // another format is a memory.FormatError.
@@ -42,7 +41,7 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	if nobody != nil {
 		mode = modeAlone
 	}
-	v := &Viewer{alone: nobody}
+	v := &Viewer{reader{alone: nobody}}
 	if err := v.open(ctx, file, mode); err != nil {
 		return nil, err
 	}
@@ -63,5 +62,45 @@ func (v *Viewer) Close() error { return v.close() }
 func (v *Viewer) Ping(ctx context.Context) error {
 	var n int
 	_, err := v.readRow(ctx, "SELECT count(*) FROM thread", nil, &n)
+	return err
+}
+
+// A viewer reads a file without a service as one that never changes: SQLite takes no
+// lock and caches pages. If a service starts meanwhile, old and new pages mix. Rows are
+// missing, belong to another thread, or look damaged. So each query checks the file
+// when it has its rows, and drops them if the file changed.
+
+// errTaken ends a reading because a service took the file meanwhile.
+var errTaken = errors.New("the service was started while this read its store, so the result may be wrong; run it again")
+
+// fileSnapshot is the file when no process had it; nil if one had.
+type fileSnapshot struct {
+	path string
+	was  fs.FileInfo
+}
+
+// snapshotFile notes the size and time of a file, if no process has it. A process that
+// has the file has a write-ahead log beside it.
+func snapshotFile(path string) (*fileSnapshot, error) {
+	was, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return &fileSnapshot{path, was}, nil
+}
+
+// check returns err, or errTaken if the file changed.
+func (u *fileSnapshot) check(err error) error {
+	if u == nil {
+		return err
+	}
+	now, gone := os.Stat(u.path)
+	_, wal := os.Stat(u.path + "-wal")
+	if gone != nil || !errors.Is(wal, fs.ErrNotExist) || now.Size() != u.was.Size() || !now.ModTime().Equal(u.was.ModTime()) {
+		return errTaken
+	}
 	return err
 }
