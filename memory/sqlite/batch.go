@@ -121,31 +121,32 @@ func (s *Store) batch() (wrote bool, err error) {
 		return false, err
 	}
 	var ops []*op
-	lost := false
-	for len(ops) < maxBatch && !lost {
-		o := s.ops.next()
-		if o == nil {
+	for o := s.ops.next(); o != nil; o = s.ops.next() {
+		ops = append(ops, o)
+		if s.w.perform(o); o.err != nil {
+			return s.salvage(ops, o.err)
+		}
+		if len(ops) == maxBatch {
 			break
 		}
-		within := s.w.runSavepoint
-		if len(ops) == 0 {
-			within = s.w.runFirst
-		}
-		ops = append(ops, o)
-		before := s.w.changes()
-		lost, o.err = within(o.do)
-		o.wrote = s.w.changes() > before
 	}
-	if !lost && len(ops) > n && !s.isInPlace() { // some came after the files were checked
+	if len(ops) > n && !s.isInPlace() { // some came after the files were checked
 		err = errMoved
 	}
-	if !lost && err == nil {
+	if err == nil {
 		err = s.w.commit()
 	}
-	if lost || err != nil {
+	if err != nil {
 		return s.salvage(ops, err)
 	}
 	return answer(ops)
+}
+
+// perform runs an operation within a transaction.
+func (w *writer) perform(o *op) {
+	before := w.changes()
+	o.err = o.do(w)
+	o.wrote = w.changes() > before
 }
 
 // ping writes and changes nothing.
@@ -159,40 +160,34 @@ func (s *Store) refuse(err error) {
 	}
 }
 
-// salvage rolls a transaction back and runs each operation in one of its own. A file
-// that does not fit on the disk must not fail the messages of others.
+// salvage rolls a transaction back in which an operation failed, or which failed itself.
+// It runs each operation in a transaction of its own: a file that does not fit on the
+// disk must not fail the messages of others.
 func (s *Store) salvage(ops []*op, err error) (wrote bool, trouble error) {
 	_ = s.w.rollback() // SQLite may have done so already
 	if len(ops) == 1 {
-		if ops[0].err == nil {
-			ops[0].err = err
-		}
+		ops[0].err = err
 		return answer(ops)
 	}
 	for _, o := range ops {
-		o.err = s.runAlone(o)
+		s.runAlone(o)
 	}
 	return answer(ops)
 }
 
-func (s *Store) runAlone(o *op) error {
-	err := s.checkFiles()
-	if err == nil {
-		err = s.w.begin()
+func (s *Store) runAlone(o *op) {
+	if o.err = s.checkFiles(); o.err == nil {
+		o.err = s.w.begin()
 	}
-	if err != nil {
-		return err
+	if o.err != nil {
+		return
 	}
-	before := s.w.changes()
-	err = o.do(s.w)
-	o.wrote = s.w.changes() > before
-	if err == nil {
-		err = s.w.commit()
+	if s.w.perform(o); o.err == nil {
+		o.err = s.w.commit()
 	}
-	if err != nil {
+	if o.err != nil {
 		_ = s.w.rollback()
 	}
-	return err
 }
 
 // answer finishes all operations. It returns trouble if none was written and the file

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -17,44 +18,28 @@ import (
 	"nod/memory"
 )
 
-// A failed first operation of a transaction is undone like any other, and later
-// operations are kept.
-func TestFirstPartIsUndone(t *testing.T) {
+// Operations that fail are undone, and the others of their transaction are kept.
+func TestFailedPartIsUndone(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "nod.db")
-	if err := createPrivate(file); err != nil {
-		t.Fatal(err)
-	}
-	w, err := newWriter(file)
-	if err == nil {
-		_, err = w.conn.ExecContext(background, "CREATE TABLE word (word TEXT UNIQUE)")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = w.close() }()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 	ours := errors.New("of its own")
-	say := func(word string, err error) func(*writer) error {
-		return func(w *writer) error { return errors.Join(w.exec("INSERT INTO word VALUES (?)", word), err) }
+	release := gate(t, s)
+	fails := []error{ours, nil, ours, nil}
+	got := make([]error, len(fails))
+	var wg sync.WaitGroup
+	for i, err := range fails {
+		wg.Go(func() {
+			got[i] = s.do(context.Background(), func(w *writer) error { return errors.Join(w.note(fmt.Sprint(i), []byte("x")), err) })
+		})
+		waiting(t, s, i+1)
 	}
-	if err := w.begin(); err != nil {
-		t.Fatal(err)
-	}
-	if lost, err := w.runFirst(say("first", ours)); lost || !errors.Is(err, ours) {
-		t.Errorf("the first part: %v, %v", lost, err)
-	}
-	if lost, err := w.runSavepoint(say("second", ours)); lost || !errors.Is(err, ours) {
-		t.Errorf("the second part: %v, %v", lost, err)
-	}
-	if lost, err := w.runSavepoint(say("third", nil)); lost || err != nil {
-		t.Errorf("the third part: %v, %v", lost, err)
-	}
-	if err := w.commit(); err != nil {
-		t.Fatal(err)
-	}
-	var words string
-	if _, err := w.queryRow("SELECT group_concat(word) FROM word", nil, &words); err != nil || words != "third" {
-		t.Errorf("%q was kept (%v), want the third alone", words, err)
+	release()
+	wg.Wait()
+	for i, want := range fails {
+		noted, err := s.Noted(t.Context(), fmt.Sprint(i))
+		if err != nil || !errors.Is(got[i], want) || (string(noted) == "x") != (want == nil) {
+			t.Errorf("operation %d: %v, noted %q, want %v", i, got[i], noted, want)
+		}
 	}
 }
 

@@ -162,29 +162,3 @@ func (w *writer) commit() error {
 	}
 	return w.exec("COMMIT")
 }
-
-// runFirst runs the first operation of a transaction, and undoes it if it fails.
-// Nothing was done before it, so it needs no savepoint: the transaction begins anew.
-// lost is as in runSavepoint.
-func (w *writer) runFirst(do func(*writer) error) (lost bool, err error) {
-	if err = do(w); err == nil {
-		return false, nil
-	}
-	return w.rollback() != nil || w.begin() != nil, err
-}
-
-// runSavepoint runs an operation of a transaction, and undoes it if it fails. lost says
-// that SQLite gave up the whole transaction, as it does on a full disk.
-func (w *writer) runSavepoint(do func(*writer) error) (lost bool, err error) {
-	if err := w.exec("SAVEPOINT part"); err != nil {
-		return true, err
-	}
-	err = do(w)
-	if err != nil && w.exec("ROLLBACK TO part") != nil {
-		return true, err
-	}
-	if e := w.exec("RELEASE part"); e != nil {
-		return true, errors.Join(err, e)
-	}
-	return false, err
-}
