@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 )
 
 // Check says whether Open would succeed, without a change and without waiting. The
@@ -177,15 +178,9 @@ func (c *checkup) setting(ctx context.Context, server *redis.Client, name string
 
 // eachShard calls f for all shards at once, and returns the first error.
 func (l *link) eachShard(ctx context.Context, f func(ctx context.Context, shard int) error) error {
-	errs := make(chan error, shards)
+	var g errgroup.Group
 	for shard := range shards {
-		go func() { errs <- f(ctx, shard) }()
+		g.Go(func() error { return f(ctx, shard) })
 	}
-	var first error
-	for range shards {
-		if err := <-errs; first == nil {
-			first = err
-		}
-	}
-	return first
+	return g.Wait()
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"nod/chat"
 	"nod/memory"
@@ -122,9 +121,13 @@ func (l *link) Watermarks(ctx context.Context, platform string, since time.Time,
 // returns fewer than most only if there are no others.
 func (l *link) watermarks(ctx context.Context, platform, from string, most int) ([]memory.Watermark, error) {
 	for bound := most; ; bound *= 2 {
-		threads, all, err := l.touched(ctx, platform, from, bound)
+		threads, err := l.touched(ctx, platform, from, "+inf", bound)
 		if err != nil {
 			return nil, err
+		}
+		all := bound == 0 || len(threads) < bound
+		if !all {
+			threads = threads[:bound]
 		}
 		found, err := l.allMarks(ctx, threads)
 		if err != nil || all || len(found) >= most {
@@ -133,66 +136,42 @@ func (l *link) watermarks(ctx context.Context, platform, from string, most int) 
 	}
 }
 
-// shardsAtOnce shards are read at the same time in a large listing: one server reads
-// while this process decodes another's answer.
-const shardsAtOnce = 4
-
-func eachShard(do func(shard int) error) error {
-	var g errgroup.Group
-	g.SetLimit(shardsAtOnce)
-	for shard := range shards {
-		g.Go(func() error { return do(shard) })
-	}
-	return g.Wait()
+// listed is a thread in a shard's list by time.
+type listed struct {
+	shard   int
+	thread  string
+	touched int64 // milliseconds
 }
 
-// touched lists at most most of the threads touched since then, the latest ones, and
-// says whether these are all.
-func (l *link) touched(ctx context.Context, platform, from string, most int) (threads [shards][]redis.Z, all bool, err error) {
+// touched lists threads of a platform between two times, the latest ones of all shards
+// first and at most most of each; 0: all.
+func (l *link) touched(ctx context.Context, platform, from, to string, most int) (out []listed, err error) {
 	// Ids only: a touched thread moves to the end, and pages could miss a moved one.
-	by := &redis.ZRangeBy{Min: from, Max: "+inf", Count: int64(most)}
-	err = eachShard(func(shard int) (err error) {
-		threads[shard], err = l.cmd.ZRevRangeByScoreWithScores(ctx, l.keys.key(shard, "seen", platform), by).Result()
+	by := &redis.ZRangeBy{Min: from, Max: to, Count: int64(most)}
+	var found [shards][]redis.Z
+	err = l.eachShard(ctx, func(ctx context.Context, shard int) (err error) {
+		found[shard], err = l.cmd.ZRevRangeByScoreWithScores(ctx, l.keys.key(shard, "seen", platform), by).Result()
 		return err
 	})
-	n := 0
-	for _, list := range threads {
-		n += len(list)
-	}
-	keepLatest(&threads, most)
-	return threads, most == 0 || n < most, err
-}
-
-// keepLatest keeps the latest threads of all shards.
-func keepLatest(threads *[shards][]redis.Z, most int) {
-	var scores []float64
-	for _, list := range threads {
+	for shard, list := range found {
 		for _, z := range list {
-			scores = append(scores, z.Score)
+			name, _ := z.Member.(string)
+			out = append(out, listed{shard, name, int64(z.Score)})
 		}
 	}
-	if most == 0 || len(scores) <= most {
-		return
-	}
-	slices.SortFunc(scores, func(x, y float64) int { return cmp.Compare(y, x) })
-	oldest := scores[most-1]
-	room := most - slices.Index(scores, oldest) // for those of that moment
-	for shard, list := range threads {
-		threads[shard] = slices.DeleteFunc(list, func(z redis.Z) bool {
-			if z.Score == oldest {
-				room--
-				return room < 0
-			}
-			return z.Score < oldest
-		})
-	}
+	slices.SortStableFunc(out, func(a, b listed) int { return cmp.Compare(b.touched, a.touched) })
+	return out, err
 }
 
 // allMarks gives the latest message of each thread, if it has one.
-func (l *link) allMarks(ctx context.Context, threads [shards][]redis.Z) ([]memory.Watermark, error) {
+func (l *link) allMarks(ctx context.Context, threads []listed) ([]memory.Watermark, error) {
+	var by [shards][]string
+	for _, t := range threads {
+		by[t.shard] = append(by[t.shard], t.thread)
+	}
 	var found [shards][]memory.Watermark
-	err := eachShard(func(shard int) (err error) {
-		for some := range slices.Chunk(threads[shard], page) {
+	err := l.eachShard(ctx, func(ctx context.Context, shard int) (err error) {
+		for some := range slices.Chunk(by[shard], page) {
 			if found[shard], err = l.marks(ctx, shard, some, found[shard]); err != nil {
 				break
 			}
@@ -202,15 +181,12 @@ func (l *link) allMarks(ctx context.Context, threads [shards][]redis.Z) ([]memor
 	return slices.Concat(found[:]...), err
 }
 
-// memberOf is the thread's name in a sorted set.
-func memberOf(z redis.Z) string { s, _ := z.Member.(string); return s }
-
 // marks appends the latest message of each thread, if it has one.
-func (l *link) marks(ctx context.Context, shard int, threads []redis.Z, out []memory.Watermark) ([]memory.Watermark, error) {
+func (l *link) marks(ctx context.Context, shard int, threads []string, out []memory.Watermark) ([]memory.Watermark, error) {
 	cmds := make([]*redis.SliceCmd, len(threads))
 	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, thread := range threads {
-			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", memberOf(thread)), "m", "d")
+			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", thread), "m", "d")
 		}
 		return nil
 	})
@@ -224,7 +200,7 @@ func (l *link) marks(ctx context.Context, shard int, threads []redis.Z, out []me
 			continue
 		}
 		var m memory.Watermark
-		if m.Thread, err = parseThread(memberOf(threads[i])); err != nil {
+		if m.Thread, err = parseThread(threads[i]); err != nil {
 			return out, err
 		}
 		if m.Last, err = chat.ParseMessageRef(ref); err != nil {
@@ -236,4 +212,42 @@ func (l *link) marks(ctx context.Context, shard int, threads []redis.Z, out []me
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// ties bounds the threads of one shard that were touched in the same millisecond at the
+// end of a page.
+const ties = 64
+
+// Threads implements [memory.Lister].
+func (l *link) Threads(ctx context.Context, q memory.ListQuery) (out []memory.Listed, err error) {
+	from, to := "-inf", "+inf"
+	if !q.Since.IsZero() {
+		from = strconv.FormatInt(q.Since.UnixMilli(), 10)
+	}
+	begins := q.After.Touched.IsZero()
+	if !begins {
+		to = strconv.FormatInt(q.After.Touched.UnixMilli(), 10)
+	}
+	for _, platform := range q.Platforms {
+		found, err := l.touched(ctx, platform, from, to, q.Most+ties)
+		if err != nil {
+			return nil, fmt.Errorf("list threads: %w", err)
+		}
+		for _, t := range found {
+			one := memory.Listed{Touched: timeOf(t.touched)}
+			if one.Thread, err = parseThread(t.thread); err != nil {
+				continue // skip an unreadable name
+			}
+			if begins || q.After.Before(one) {
+				out = append(out, one)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b memory.Listed) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return out[:min(len(out), q.Most)], nil
 }
