@@ -17,71 +17,85 @@ const (
 )
 
 // Logs caches the logs of the threads that this process held last, so that a claim
-// loads only new entries. A log is right if nobody else held the thread in between; the
-// store knows that by the claim's token. It is safe for concurrent use.
+// loads only new entries. Only the store knows whether a log is still right. It is safe
+// for concurrent use.
 type Logs struct {
 	mu    sync.Mutex
-	order *list.List // of *remembered, the last used one first
+	order *list.List // of *Log, the last used one first
 	items map[string]*list.Element
 	size  int // bytes
 }
 
-type remembered struct {
-	thread string
-	token  string
-	log    []memory.Entry
-	kept   any
-	size   int
+// Log is a log at rest. The zero Log is none.
+type Log struct {
+	Thread  string
+	Entries []memory.Entry
+	Kept    any // memory.Run's Kept
+	Beside  any // the store's own
+	Bytes   int // of Beside
+	size    int
 }
 
 // New makes an empty cache.
 func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Element{}} }
 
-// Put caches the log under a token, without its trimmed or forgotten part. The least
-// recently used logs make room.
-func (r *Logs) Put(thread, token string, log []memory.Entry, kept any) {
-	all := len(log)
-	log = current(log)
-	size := memory.Weigh(log)
+// Put caches a log without its trimmed or forgotten part. The least recently used logs
+// make room.
+func (r *Logs) Put(l Log) {
+	all := len(l.Entries)
+	l.Entries = current(l.Entries)
+	l.size = l.Bytes + memory.Weigh(l.Entries)
 	switch {
-	case len(log) != all:
-		kept = nil // computed from entries that are gone
-	case kept != nil:
-		size += memory.BareKept * len(log)
+	case len(l.Entries) != all:
+		l.Kept = nil // computed from entries that are gone
+	case l.Kept != nil:
+		l.size += memory.BareKept * len(l.Entries)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.drop(r.items[thread])
-	if size > mostBytes {
+	r.drop(r.items[l.Thread])
+	if l.size > mostBytes {
 		return
 	}
-	r.items[thread] = r.order.PushFront(&remembered{thread, token, log[:len(log):len(log)], kept, size})
-	r.size += size
+	l.Entries = l.Entries[:len(l.Entries):len(l.Entries)]
+	r.items[l.Thread] = r.order.PushFront(&l)
+	r.size += l.size
 	for r.size > mostBytes || r.order.Len() > mostThreads {
 		r.drop(r.order.Back())
 	}
 }
 
 // Take removes a thread's log and returns it: the claimer of the thread continues it.
-func (r *Logs) Take(thread string) (token string, log []memory.Entry, kept any) {
+func (r *Logs) Take(thread string) Log {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.items[thread]
 	if e == nil {
-		return "", nil, nil
+		return Log{}
 	}
-	m, _ := e.Value.(*remembered)
+	l, _ := e.Value.(*Log)
 	r.drop(e)
-	return m.token, m.log, m.kept
+	return *l
+}
+
+// All lists the logs, the last used one first.
+func (r *Logs) All() (out []Log) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for e := r.order.Front(); e != nil; e = e.Next() {
+		l, _ := e.Value.(*Log)
+		out = append(out, *l)
+	}
+	return out
 }
 
 func (r *Logs) drop(e *list.Element) {
 	if e == nil {
 		return
 	}
-	m, _ := r.order.Remove(e).(*remembered)
-	delete(r.items, m.thread)
-	r.size -= m.size
+	l, _ := r.order.Remove(e).(*Log)
+	delete(r.items, l.Thread)
+	r.size -= l.size
 }
 
 // current returns the log from its base on.

@@ -21,19 +21,18 @@ func logOf(bodies ...memory.Body) []memory.Entry {
 // Take returns a log once, without its trimmed or forgotten part.
 func TestLogs(t *testing.T) {
 	r := New()
-	r.Put("a", "3", logOf(memory.Due{}, memory.Due{}), nil)
-	r.Put("a", "4", logOf(memory.Due{}, memory.Due{}, memory.Due{}), nil)
-	r.Put("cut", "1", logOf(memory.Due{}, memory.Due{}, memory.Trimmed{Before: 2}), nil)
-	r.Put("forgotten", "1", logOf(memory.Due{}, memory.Trimmed{Before: 2}, memory.Forgot{Before: 3}), nil)
-	for thread, want := range map[string][]string{"a": {"4", "1", "2", "3"}, "cut": {"1", "2", "3"}, "forgotten": {"1", "3"}, "b": {""}} {
-		for _, want := range [][]string{want, {""}} {
-			token, log, _ := r.Take(thread)
-			got := []string{token}
-			for _, e := range log {
+	r.Put(Log{Thread: "a", Entries: logOf(memory.Due{}, memory.Due{})})
+	r.Put(Log{Thread: "a", Entries: logOf(memory.Due{}, memory.Due{}, memory.Due{})})
+	r.Put(Log{Thread: "cut", Entries: logOf(memory.Due{}, memory.Due{}, memory.Trimmed{Before: 2})})
+	r.Put(Log{Thread: "forgotten", Entries: logOf(memory.Due{}, memory.Trimmed{Before: 2}, memory.Forgot{Before: 3})})
+	for thread, want := range map[string][]string{"a": {"1", "2", "3"}, "cut": {"2", "3"}, "forgotten": {"3"}, "b": nil} {
+		for _, want := range [][]string{want, nil} {
+			var got []string
+			for _, e := range r.Take(thread).Entries {
 				got = append(got, fmt.Sprint(e.Seq))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: token and entries (-want +got):\n%s", thread, diff)
+				t.Errorf("%s: entries (-want +got):\n%s", thread, diff)
 			}
 		}
 	}
@@ -46,26 +45,25 @@ func TestLogs(t *testing.T) {
 func TestLogsMakeRoom(t *testing.T) {
 	r := New()
 	for i := range mostThreads + 1 {
-		r.Put(fmt.Sprint(i), "1", logOf(memory.Due{}), nil)
+		r.Put(Log{Thread: fmt.Sprint(i), Entries: logOf(memory.Due{})})
 	}
-	_, oldest, _ := r.Take("0")
-	_, next, _ := r.Take("1")
+	oldest, next := r.Take("0").Entries, r.Take("1").Entries
 	if oldest != nil || next == nil {
 		t.Errorf("the oldest has %d entries, the next one %d", len(oldest), len(next))
 	}
 	long := func(bytes int) []memory.Entry {
 		return logOf(memory.Step{Answer: strings.Repeat("x", bytes)})
 	}
-	r.Put("long", "1", long(mostBytes-1000), nil)
-	r.Put("short", "1", long(10), nil)
+	r.Put(Log{Thread: "long", Entries: long(mostBytes - 1000)})
+	r.Put(Log{Thread: "short", Entries: long(10)})
 	if len(r.items) > 4 || r.size > mostBytes {
 		t.Errorf("%d bytes of %d threads", r.size, len(r.items))
 	}
-	r.Put("too long", "1", long(mostBytes+1), nil)
-	if _, log, _ := r.Take("too long"); log != nil {
+	r.Put(Log{Thread: "too long", Entries: long(mostBytes + 1)})
+	if r.Take("too long").Entries != nil {
 		t.Error("a log of more bytes than there may be in all is remembered")
 	}
-	if _, log, _ := r.Take("short"); log == nil {
+	if r.Take("short").Entries == nil {
 		t.Error("the log that is too long took the place of one that fits")
 	}
 }
@@ -75,15 +73,15 @@ func TestLogsMakeRoom(t *testing.T) {
 func TestLogsKeep(t *testing.T) {
 	r := New()
 	whole, cut := logOf(memory.Due{}, memory.Due{}), logOf(memory.Due{}, memory.Trimmed{Before: 2})
-	r.Put("a", "1", whole, nil)
+	r.Put(Log{Thread: "a", Entries: whole})
 	bare := r.size
-	r.Put("a", "1", whole, "made")
+	r.Put(Log{Thread: "a", Entries: whole, Kept: "made"})
 	if r.size != bare+2*memory.BareKept {
 		t.Errorf("%d bytes, and %d with what was made of it", bare, r.size)
 	}
-	r.Put("b", "1", cut, "made")
+	r.Put(Log{Thread: "b", Entries: cut, Kept: "made"})
 	for thread, want := range map[string]any{"a": "made", "b": nil} {
-		if _, _, kept := r.Take(thread); kept != want {
+		if kept := r.Take(thread).Kept; kept != want {
 			t.Errorf("%s: %v was kept, want %v", thread, kept, want)
 		}
 	}

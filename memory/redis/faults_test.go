@@ -390,7 +390,7 @@ func TestSpareIsGivenBack(t *testing.T) {
 	if err != nil {
 		t.Fatalf("take: %v", err)
 	}
-	f.handOut([]offer{offered})
+	s.handOut(t.Context(), f, []offer{offered})
 	mustClaim(t, other)
 }
 

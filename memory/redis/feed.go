@@ -27,7 +27,6 @@ type offer struct {
 	thread string
 	id     string // its entry in the ready stream
 	token  string // of the claim that may have happened
-	at     time.Time
 }
 
 // feeds bring ready threads from the server to callers of Next, one feed for each set
@@ -35,23 +34,23 @@ type offer struct {
 type feeds struct {
 	mu       sync.Mutex
 	by       map[string]*feed
-	doubtful []offer // perhaps claimed, without a caller
+	doubtful []offer // without a caller, perhaps claimed
 	closed   bool
 	work     chan struct{} // wakes giveBackLoop
 }
 
 func (f *feeds) init() { f.by, f.work = map[string]*feed{}, make(chan struct{}, 1) }
 
-// feed hands ready threads to waiting callers, oldest first. It asks the server only
-// while a caller waits.
+// feed hands ready threads to waiting callers. It asks the server only while a caller
+// waits.
 type feed struct {
 	platforms []string
-	work      chan struct{}
+	out       chan offer
+	done      chan struct{} // closed with the feed
 
 	mu      sync.Mutex
 	asked   *sync.Cond // a caller waits, or the feed is closed
-	waiting []chan offer
-	spare   []offer
+	waiting int
 	closed  bool
 }
 
@@ -70,7 +69,7 @@ func (s *Store) feedOf(platforms []string) (*feed, error) {
 	if f := s.feeds.by[name]; f != nil {
 		return f, nil
 	}
-	f := &feed{platforms: platforms, work: s.feeds.work}
+	f := &feed{platforms: platforms, out: make(chan offer), done: make(chan struct{})}
 	f.asked = sync.NewCond(&f.mu)
 	s.feeds.by[name] = f
 	for _, streams := range s.streams(platforms) {
@@ -115,7 +114,7 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 	down := false
 	for n := f.wanted(); n > 0; n = f.wanted() {
 		offers, err := s.readReady(ctx, args, streams, (n+len(streams)-1)/len(streams))
-		f.handOut(offers)
+		s.handOut(ctx, f, offers)
 		if err == nil {
 			if down {
 				s.log.Info("redis: ready threads are read again")
@@ -123,7 +122,7 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 			down = false
 			continue
 		}
-		if !down && !f.over() {
+		if !down && ctx.Err() == nil {
 			s.log.Warn("redis: ready threads can't be read", "error", err)
 		}
 		down = true
@@ -179,19 +178,21 @@ func (s *Store) makeGroups(ctx context.Context, names []string) error {
 func (f *feed) wanted() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for len(f.waiting) == 0 && !f.closed {
+	for f.waiting == 0 && !f.closed {
 		f.asked.Wait()
 	}
 	if f.closed {
 		return 0
 	}
-	return len(f.waiting)
+	return f.waiting
 }
 
-func (f *feed) over() bool {
+// count counts a caller that waits, or waits no more.
+func (f *feed) count(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.closed
+	f.waiting += n
+	f.asked.Broadcast()
 }
 
 // waitForOffer waits for a ready thread.
@@ -199,90 +200,38 @@ func (f *feed) waitForOffer(ctx context.Context) (offer, error) {
 	if err := ctx.Err(); err != nil {
 		return offer{}, err
 	}
-	f.mu.Lock()
-	if f.closed {
-		f.mu.Unlock()
-		return offer{}, errClosed
-	}
-	if len(f.spare) > 0 {
-		o := f.spare[0]
-		f.spare = f.spare[1:]
-		f.mu.Unlock()
-		return o, nil
-	}
-	mine := make(chan offer, 1)
-	f.waiting = append(f.waiting, mine)
-	f.asked.Broadcast()
-	f.mu.Unlock()
+	f.count(1)
 	select {
-	case o, ok := <-mine:
-		if !ok {
-			return offer{}, errClosed
-		}
+	case o := <-f.out: // handOut counts
 		return o, nil
+	case <-f.done:
+		return offer{}, errClosed
 	case <-ctx.Done():
-		f.stopWaiting(mine)
+		f.count(-1)
 		return offer{}, ctx.Err()
 	}
 }
 
-// stopWaiting removes a caller. A thread that arrived at the last moment goes to the
-// next one.
-func (f *feed) stopWaiting(mine chan offer) {
-	f.mu.Lock()
-	i := slices.Index(f.waiting, mine)
-	if i >= 0 {
-		f.waiting = slices.Delete(f.waiting, i, i+1)
-	}
-	f.mu.Unlock()
-	if i < 0 {
-		if o, ok := <-mine; ok {
-			f.handOut([]offer{o})
-		}
-	}
-}
-
-// handOut hands threads to waiting callers, and keeps the rest for a moment.
-func (f *feed) handOut(offers []offer) {
-	if len(offers) == 0 {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// handOut hands threads to callers. It keeps one that nobody wants for a moment, and
+// then gives back the rest.
+func (s *Store) handOut(ctx context.Context, f *feed, offers []offer) {
+	ctx, cancel := context.WithTimeout(ctx, spareFor)
+	defer cancel()
 	for _, o := range offers {
-		if len(f.waiting) > 0 {
-			f.waiting[0] <- o
-			f.waiting = f.waiting[1:]
-			continue
+		select {
+		case f.out <- o:
+			f.count(-1)
+		case <-ctx.Done():
+			s.feeds.addDoubtful(o)
 		}
-		o.at = time.Now()
-		f.spare = append(f.spare, o)
-		signal(f.work)
 	}
-}
-
-// removeStale removes threads that waited too long, or all.
-func (f *feed) removeStale(all bool) (old []offer, more bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.spare = slices.DeleteFunc(f.spare, func(o offer) bool {
-		if all || time.Since(o.at) >= spareFor {
-			old = append(old, o)
-			return true
-		}
-		return false
-	})
-	return old, len(f.spare) > 0
 }
 
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	for _, w := range f.waiting {
-		close(w)
-	}
-	f.waiting = nil
+	close(f.done)
 	f.asked.Broadcast()
 }
 
@@ -295,13 +244,19 @@ func (f *feeds) close() {
 	}
 }
 
-// addDoubtful notes a thread that this process may have claimed, and that no caller
-// has.
+// addDoubtful notes a thread that no caller has, and that this process may have claimed.
 func (f *feeds) addDoubtful(o offer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.doubtful = append(f.doubtful, o)
 	signal(f.work)
+}
+
+func (f *feeds) takeDoubtful() (out []offer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out, f.doubtful = f.doubtful, nil
+	return out
 }
 
 // platforms lists the platforms of all callers.
@@ -316,19 +271,6 @@ func (f *feeds) platforms() []string {
 	return slices.Compact(out)
 }
 
-// removeUnclaimed removes threads to give back: all, or the old ones.
-func (f *feeds) removeUnclaimed(all bool) (out []offer, more bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out, f.doubtful = f.doubtful, nil
-	for _, feed := range f.by {
-		old, rest := feed.removeStale(all)
-		out = append(out, old...)
-		more = more || rest
-	}
-	return out, more
-}
-
 // giveBackLoop gives back threads without a claim.
 func (s *Store) giveBackLoop(ctx context.Context) {
 	for {
@@ -337,18 +279,15 @@ func (s *Store) giveBackLoop(ctx context.Context) {
 			return
 		case <-s.feeds.work:
 		}
-		for more := true; more; {
-			var offers []offer
-			offers, more = s.feeds.removeUnclaimed(false)
-			if err := s.giveBack(ctx, offers); err != nil {
-				for _, o := range offers {
-					s.feeds.addDoubtful(o)
-				}
-				more = true
-			}
-			if more && sleep(ctx, spareFor) != nil {
-				return
-			}
+		offers := s.feeds.takeDoubtful()
+		if s.giveBack(ctx, offers) == nil {
+			continue
+		}
+		for _, o := range offers {
+			s.feeds.addDoubtful(o)
+		}
+		if sleep(ctx, spareFor) != nil {
+			return
 		}
 	}
 }

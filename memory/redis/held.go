@@ -30,7 +30,6 @@ type held struct {
 	past       past
 	inbox      []string       // seen inbox entries: the next commit moves them
 	seen       []memory.Entry // the same, decoded, with their future Seq
-	weight     int            // bytes of the log
 	chain      memory.Head    // the end of its audit chain, as far as this process knows
 	serverTime time.Time      // the server's clock at its last answer
 	doubt      doubt          // a call without an answer
@@ -62,7 +61,6 @@ func (h *held) settleDoubt(added []string) {
 // log.
 func (h *held) numberInbox(inbox []string) []memory.Entry {
 	h.inbox, h.seen = inbox, decodeEntries(inbox, h.past.last().seq+1)
-	h.weight += weightOf(inbox)
 	return h.seen
 }
 

@@ -229,7 +229,7 @@ const takeOverCount = 1000
 // releaseAll gives up everything that this process holds, and says that the process is
 // gone.
 func (s *Store) releaseAll(ctx context.Context) error {
-	offers, _ := s.feeds.removeUnclaimed(true)
+	offers := s.feeds.takeDoubtful()
 	for _, h := range s.held.close() {
 		offers = append(offers, offer{shard: h.shard, thread: h.thread, id: h.ready, token: h.token})
 	}

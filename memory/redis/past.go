@@ -1,12 +1,11 @@
 package redis
 
 import (
-	"container/list"
 	"slices"
-	"sync"
 	"time"
 
 	"nod/memory"
+	"nod/memory/recent"
 )
 
 // past is this process's part of a log's history: its heads, and the entries from one
@@ -78,112 +77,41 @@ func (p *past) since(head string) (seq uint64, raw []string, ok bool) {
 	return p.steps[i].seq, raw, true
 }
 
-// Limits of the cache. Threads that wait for long are not among the latest ones, and
-// cost nothing.
-const (
-	mostThreads = 512
-	mostWeight  = 32 << 20
-)
-
-// logs caches the logs that this process held last, so that a claim loads only new
-// entries. The head says whether a log is unchanged.
-type logs struct {
-	mu     sync.Mutex
-	order  *list.List // of *remembered, the last used one first
-	items  map[string]*list.Element
-	weight int
-}
-
-// remembered is a log at rest.
+// remembered is this process's knowledge of a log at rest. The head says whether the log
+// is unchanged.
 type remembered struct {
 	thread string
 	shard  int
 	log    []memory.Entry
 	kept   any // memory.Run's Kept
-	weight int // bytes of the log
-	extra  int // bytes of kept
 	past   past
 	chain  memory.Head // the end of its audit chain then
 	at     time.Time
 }
 
-func (l *logs) init() { l.order, l.items = list.New(), map[string]*list.Element{} }
-
-// putLog caches a log from its base on; the least recently used ones make room.
-func (l *logs) putLog(m *remembered) {
-	all := len(m.log)
-	m.log = current(m.log)
-	m.weight = m.weight / max(all, 1) * len(m.log)
-	switch {
-	case len(m.log) != all:
-		m.kept = nil // computed from entries that are gone
-	case m.kept != nil:
-		m.extra = memory.BareKept * len(m.log)
-	}
+// remember caches a log.
+func (s *Store) remember(m remembered) {
 	m.past.shorten(restSteps, restWeight)
-	m.at = time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.drop(l.items[m.thread])
-	l.items[m.thread] = l.order.PushFront(m)
-	l.weight += m.weight + m.extra + m.past.weight
-	for l.weight > mostWeight || l.order.Len() > mostThreads {
-		l.drop(l.order.Back())
-	}
+	l := recent.Log{Thread: m.thread, Entries: m.log, Kept: m.kept, Bytes: m.past.weight}
+	m.log, m.kept, m.at = nil, nil, time.Now()
+	l.Beside = m
+	s.recent.Put(l)
 }
 
-// takeLog removes a thread's log and returns it: the claimer continues it. Empty if
-// there is none.
-func (l *logs) takeLog(thread string) *remembered {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.items[thread]
-	if e == nil {
-		return &remembered{thread: thread}
-	}
-	m, _ := e.Value.(*remembered)
-	l.drop(e)
-	return m
+// take removes a thread's log from the cache. It has no entries if it was not there.
+func (s *Store) take(thread string) *remembered {
+	l := s.recent.Take(thread)
+	m, _ := l.Beside.(remembered)
+	m.thread, m.log, m.kept = thread, l.Entries, l.Kept
+	return &m
 }
 
-// recentOf lists a shard's logs that were cached within a time.
-func (l *logs) recentOf(shard int, young time.Duration) (out []*remembered) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for e := l.order.Front(); e != nil; e = e.Next() {
-		if m, _ := e.Value.(*remembered); m.shard == shard && time.Since(m.at) < young {
-			out = append(out, m)
+// recentOf lists a shard's logs that were cached within a time, without their entries.
+func (s *Store) recentOf(shard int, young time.Duration) (out []*remembered) {
+	for _, l := range s.recent.All() {
+		if m, ok := l.Beside.(remembered); ok && m.shard == shard && time.Since(m.at) < young {
+			out = append(out, &m)
 		}
 	}
 	return out
-}
-
-func (l *logs) drop(e *list.Element) {
-	if e == nil {
-		return
-	}
-	m, _ := l.order.Remove(e).(*remembered)
-	delete(l.items, m.thread)
-	l.weight -= m.weight + m.extra + m.past.weight
-}
-
-// current returns the log from its base on.
-func current(log []memory.Entry) []memory.Entry {
-	base := baseOf(log)
-	if base == 0 || len(log) == 0 || log[0].Seq >= base {
-		return log[:len(log):len(log)]
-	}
-	return slices.Clone(memory.Since(log, base))
-}
-
-func baseOf(log []memory.Entry) (base uint64) {
-	for _, e := range log {
-		switch b := e.Body.(type) {
-		case memory.Trimmed:
-			base = max(base, b.Before)
-		case memory.Forgot:
-			base = max(base, b.Before)
-		}
-	}
-	return base
 }

@@ -52,7 +52,7 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 
 // restoreAll checks that the server has this process's last writes in a shard.
 func (s *Store) restoreAll(ctx context.Context, shard int) error {
-	recent := s.logs.recentOf(shard, restoreYoung)
+	recent := s.recentOf(shard, restoreYoung)
 	heads := make([]*redis.StringCmd, len(recent))
 	if len(recent) == 0 {
 		return nil

@@ -47,7 +47,7 @@ func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
 }
 
 func (s *Store) claimAs(ctx context.Context, o offer) (*memory.Run, error) {
-	known := s.logs.takeLog(o.thread)
+	known := s.take(o.thread)
 	for {
 		args := []any{o.thread, o.id, s.words.self, s.lease.Milliseconds(), dueEntry, o.token, memory.LastSeq(known.log)}
 		for _, head := range known.past.heads() {
@@ -83,7 +83,7 @@ func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*me
 	if err = cmp.Or(r.err, err); err != nil {
 		return nil, err
 	}
-	h := &held{chain: known.chain, shard: o.shard, thread: o.thread, id: thread, ready: o.id, token: o.token, bell: &memory.Bell{}, weight: weightOf(raw)}
+	h := &held{chain: known.chain, shard: o.shard, thread: o.thread, id: thread, ready: o.id, token: o.token, bell: &memory.Bell{}}
 	h.hears(s, now)
 	log := decodeEntries(raw, first)
 	var kept any
@@ -93,7 +93,7 @@ func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*me
 			kept = known.kept
 		}
 		log = append(current, log...)
-		h.past, h.weight = known.past, h.weight+known.weight
+		h.past = known.past
 	} else {
 		h.past.begin(head, last)
 	}
@@ -129,7 +129,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, b
 	}
 	h, _ := run.Held.(*held)
 	s.held.end(h)
-	s.logs.putLog(&remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, weight: h.weight, past: h.past, chain: h.chain})
+	s.remember(remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, past: h.past, chain: h.chain})
 	if deadline == 0 && s.keep > 0 {
 		deadline = released + s.keep.Milliseconds()
 	}
@@ -218,7 +218,6 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 		own = append(own, memory.Entry{Seq: seq, At: timeOf(at), Body: b})
 	}
 	h.settleDoubt(c.withTimes(at))
-	h.weight += weightOf(c.entries[c.taken:])
 	if c.erase { // the cache forgets it too
 		h.past.begin(h.past.last().head, last)
 	}

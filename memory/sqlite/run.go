@@ -8,6 +8,7 @@ import (
 
 	"nod/chat"
 	"nod/memory"
+	"nod/memory/recent"
 )
 
 // Next implements memory.Store. It puts an unreadable thread aside and goes on with
@@ -80,7 +81,8 @@ func (s *Store) seenBefore(h *held, inbox []row) (n uint64) {
 
 // remembered loads a thread, or only its new part if this process remembers the rest.
 func (s *Store) remembered(h *held) (_ loaded, known []memory.Entry, kept any, err error) {
-	_, known, kept = s.recent.Take(h.thread)
+	at := s.recent.Take(h.thread)
+	known, kept = at.Entries, at.Kept
 	last := memory.LastSeq(known)
 	l, err := s.load(background, h.thread, last, true)
 	if err != nil || last == 0 {
@@ -189,7 +191,7 @@ func (s *Store) commit(ctx context.Context, run *memory.Run, wakeAt *time.Time, 
 		s.queue.clearHanded(h.thread)
 		run.Log = append(append(run.Log, entries(own)...), entries(t.arrived)...)
 		if t.released {
-			s.recent.Put(h.thread, "", run.Log, run.Kept)
+			s.recent.Put(recent.Log{Thread: h.thread, Entries: run.Log, Kept: run.Kept})
 			s.queue.release(h)
 			s.queue.noteDeadline(*wakeAt)
 		}

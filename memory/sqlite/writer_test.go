@@ -12,6 +12,7 @@ import (
 
 	"nod/chat"
 	"nod/memory"
+	"nod/memory/recent"
 )
 
 // The error of an operation answers only itself, and undoes only what it did,
@@ -207,7 +208,7 @@ func TestFileDecides(t *testing.T) {
 	if _, err := s.Finish(t.Context(), run, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	s.recent.Put(run.Thread.String(), "", append(run.Log, memory.Entry{Seq: 3, Body: memory.Ended{Turn: 2}}), nil)
+	s.recent.Put(recent.Log{Thread: run.Thread.String(), Entries: append(run.Log, memory.Entry{Seq: 3, Body: memory.Ended{Turn: 2}})})
 	mustPut(t, s, "a", message("m2", "hi"))
 	if run = mustNext(t, s); len(run.Log) != 3 || run.Log[2].Body.Kind() != "message" || run.Log[2].Seq != 3 {
 		t.Errorf("log %v, want two entries of the file and the message", run.Log)
