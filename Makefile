@@ -84,7 +84,7 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 	@go run ./internal/sim/simulate -turns $(TURNS) -seed $(SEED)
 
 long: fuzz bench mutants ## what takes longer than make test may: hours
-	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./cmd/bot ./internal/crash ./memory/audit ./memory/redis  # every point of the walks
+	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./cmd/bot ./internal/crash ./memory/audit ./memory/redis ./memory/transfer  # every point of the walks
 	NOD_LONG=1 go test -count=1 -timeout 60m -run "^TestWork$$" ./adapters/...  # hostile texts
 	@$(MAKE) --no-print-directory sim TURNS=1000000
 	go test ./agent -run 'Approvals|Grants|Forbidden' -rapid.checks=100000 -timeout 60m

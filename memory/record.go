@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+
+	"nod/chat"
 )
 
 // Record is one fact of a store, in the form that all stores share.
@@ -25,7 +27,6 @@ const (
 	RecordLog     = "log"     // N is the Seq
 	RecordInbox   = "inbox"   // N is the place
 	RecordPending = "pending" // Key is the call, Value the message
-	RecordRef     = "ref"     // Key is the message
 	RecordFile    = "file"    // Key is the name
 	RecordEvent   = "event"   // Key is the channel, a space and the event's id
 	RecordHead    = "head"    // Key is the chain, Value a Head; the thread is the chain's
@@ -35,6 +36,20 @@ const (
 	RecordNote    = "note"
 	RecordFloor   = "floor" // N: threads that begin anew go on from there; not every store has it
 )
+
+// Refs lists the messages by which a reaction finds the thread of an entry: those of the
+// thread's own channel, and those that the bot posted elsewhere.
+func (r Record) Refs(thread chat.ThreadID) (own, elsewhere []chat.MessageRef) {
+	body := Decode(r.Value)
+	for _, ref := range EffectsOf(thread, []Entry{{Body: body}}).Refs {
+		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
+			own = append(own, ref)
+		} else if _, ok := body.(Posted); ok {
+			elsewhere = append(elsewhere, ref)
+		}
+	}
+	return own, elsewhere
+}
 
 // ThreadState is a thread without its entries. Times are milliseconds, LastSent is
 // microseconds.
@@ -66,10 +81,11 @@ func (t ThreadState) Record(thread string, log []Record) (Record, error) {
 type Portable interface {
 	Notes
 	// Records lists all records of the store, in an order that stays the same while
-	// nothing changes: first the threads, each with its log, inbox, approvals and
-	// messages, then the others: people before what has their pseudonyms.
+	// nothing changes: first the threads, each with its log, inbox and approvals, then
+	// the others: people before what has their pseudonyms.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Restore adds records. A RecordThread replaces what the store has of the thread.
+	// Entries make their messages known ([Record.Refs]).
 	// Repeating a call with all records of its threads changes nothing.
 	Restore(ctx context.Context, records []Record) error
 	// Running says whether a service runs on the store.

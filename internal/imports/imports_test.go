@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"internal/storetest":        {"chat", "llm", "memory"},
 	"memory/audit":              {"chat", "memory"},
 	"memory/factor":             {"memory"},
-	"memory/transfer":           {"chat", "memory"},
+	"memory/transfer":           {"memory"},
 	"memory/recent":             {"memory"},
 	"memory/sqlite":             {"chat", "memory", "memory/recent"},
 	"memory/redis":              {"chat", "memory", "memory/recent"},

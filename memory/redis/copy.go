@@ -127,11 +127,10 @@ func (p *portable) threadRecords(ctx context.Context, shard int, send func(memor
 func (p *portable) recordsOf(ctx context.Context, shard int, name string) ([]memory.Record, error) {
 	of := func(kind string) string { return p.keys.key(shard, kind, name) }
 	var thread, pending *redis.MapStringStringCmd
-	var kept, log, inbox, refs *redis.StringSliceCmd
+	var kept, log, inbox *redis.StringSliceCmd
 	_, err := p.cmd.Pipelined(ctx, func(c redis.Pipeliner) error {
 		thread, pending = c.HGetAll(ctx, of("t")), c.HGetAll(ctx, of("p"))
 		kept, log, inbox = c.LRange(ctx, of("k"), 0, -1), c.LRange(ctx, of("l"), 0, -1), c.LRange(ctx, of("i"), 0, -1)
-		refs = c.SMembers(ctx, of("r"))
 		return nil
 	})
 	if err != nil {
@@ -160,9 +159,6 @@ func (p *portable) recordsOf(ctx context.Context, shard int, name string) ([]mem
 	}
 	for call, ref := range pending.Val() {
 		out = append(out, memory.Record{Kind: memory.RecordPending, Thread: name, Key: call, Value: []byte(ref)})
-	}
-	for _, ref := range refs.Val() {
-		out = append(out, memory.Record{Kind: memory.RecordRef, Thread: name, Key: ref})
 	}
 	return out, nil
 }
@@ -221,7 +217,7 @@ func (p *portable) fileRecords(ctx context.Context, shard int, send func(memory.
 
 // valueRecords lists strings with or without an end.
 func (p *portable) valueRecords(ctx context.Context, shard int, send func(memory.Record) bool) error {
-	for _, kind := range []string{"f", "e", "c", "note"} {
+	for _, kind := range []string{"e", "c", "note"} {
 		names, err := p.scan(ctx, shard, kind)
 		if err != nil {
 			return err
@@ -254,8 +250,6 @@ func valueRecord(kind, name, value string, left time.Duration) (memory.Record, b
 		r.Until = time.Now().Add(left).UnixMilli()
 	}
 	switch kind {
-	case "f":
-		return memory.Record{Kind: memory.RecordRef, Thread: value, Key: name}, true
 	case "e":
 		channel, _, _ := strings.Cut(name, " ")
 		_, err := chat.ParseThreadID(channel)
@@ -392,6 +386,17 @@ func (p *portable) restoreOf(ctx context.Context, thread chat.ThreadID, r memory
 		case r.Kind == memory.RecordPending:
 			c.HSet(ctx, of("p"), r.Key, r.Value)
 			c.SAdd(ctx, p.keys.key(shard, "ask", thread.Platform), r.Thread)
+			return nil
+		default:
+			return nil
+		}
+		own, elsewhere := r.Refs(thread)
+		for _, ref := range own {
+			c.Set(ctx, p.keys.key(shard, "m", ref.String()), r.Thread, 0)
+			c.SAdd(ctx, of("r"), ref.String())
+		}
+		for _, ref := range elsewhere {
+			c.Set(ctx, p.keys.key(shardOf(ref.Platform, ref.Channel), "f", ref.String()), r.Thread, memory.ReferTTL)
 		}
 		return nil
 	})
@@ -400,8 +405,6 @@ func (p *portable) restoreOf(ctx context.Context, thread chat.ThreadID, r memory
 		return err
 	case r.Kind == memory.RecordThread:
 		return p.restoreThread(ctx, shard, thread, r)
-	case r.Kind == memory.RecordRef:
-		return p.restoreRef(ctx, shard, thread, r)
 	case r.Kind == memory.RecordFile:
 		fresh, err := p.cmd.HSetNX(ctx, of("x"), r.Key, r.Value).Result()
 		if err != nil || !fresh {
@@ -411,18 +414,6 @@ func (p *portable) restoreOf(ctx context.Context, thread chat.ThreadID, r memory
 			p.cmd.IncrBy(ctx, p.keys.own(shard, "bytes"), int64(len(r.Value))).Err())
 	}
 	return nil
-}
-
-func (p *portable) restoreRef(ctx context.Context, shard int, thread chat.ThreadID, r memory.Record) error {
-	var ref chat.MessageRef
-	if err := ref.UnmarshalText([]byte(r.Key)); err != nil {
-		return err
-	}
-	if ref.Platform != thread.Platform || ref.Channel != thread.Channel {
-		return p.cmd.Set(ctx, p.keys.key(shardOf(ref.Platform, ref.Channel), "f", r.Key), r.Thread, memory.ReferTTL).Err()
-	}
-	return errors.Join(p.cmd.Set(ctx, p.keys.key(shard, "m", r.Key), r.Thread, 0).Err(),
-		p.cmd.SAdd(ctx, p.keys.key(shard, "r", r.Thread), r.Key).Err())
 }
 
 // restoreThread makes a thread anew. The first sweep looks at it.

@@ -152,25 +152,7 @@ func (s *Store) threadRecords(ctx context.Context, t copiedThread) ([]memory.Rec
 		}
 		out = append(out, found...)
 	}
-	// The file has digests of messages, and their names stand in the log. Those of the
-	// thread's own channel may be older than the log.
-	names := map[string]chat.MessageRef{}
-	for _, r := range log {
-		for _, ref := range memory.EffectsOf(t.thread, []memory.Entry{{Seq: r.N, Body: memory.Decode(r.Value)}}).Refs {
-			names[string(refKey(ref))] = ref
-		}
-	}
-	refs, err := s.recordsOf(ctx, memory.RecordRef, name, "SELECT 1, '', 0, 0, 0, ref, NULL FROM ref WHERE thread = ? ORDER BY ref", t.id)
-	for _, r := range refs {
-		ref, known := names[string(r.Value)]
-		if id, own := strings.CutPrefix(string(r.Value), string(key(t.thread.Platform, t.thread.Channel, ""))); own {
-			ref, known = chat.MessageRef{Platform: t.thread.Platform, Channel: t.thread.Channel, ID: id}, true
-		}
-		if known {
-			out = append(out, memory.Record{Kind: r.Kind, Thread: name, Key: ref.String()})
-		}
-	}
-	return out, err
+	return out, nil
 }
 
 func (s *Store) fileRecord(ctx context.Context, r memory.Record) (memory.Record, error) {
@@ -219,22 +201,9 @@ func (w *writer) restore(r memory.Record, now time.Time) error {
 	case memory.RecordThread:
 		return w.restoreThread(r, now)
 	case memory.RecordLog, memory.RecordInbox:
-		entry, err := w.insertEntry(&letter{at: r.At, kind: memory.Decode(r.Value).Kind(), raw: r.Value})
-		if err != nil {
-			return err
-		}
-		if r.Kind == memory.RecordInbox {
-			return w.exec("INSERT INTO inbox (thread, n, entry) SELECT id, ?2, ?3 FROM thread WHERE name = ?1", r.Thread, r.N, entry)
-		}
-		return w.exec("INSERT INTO log (thread, seq, entry) SELECT id, ?2, ?3 FROM thread WHERE name = ?1", r.Thread, r.N, entry)
+		return w.restoreEntry(r)
 	case memory.RecordPending:
 		return w.exec("INSERT OR REPLACE INTO pending (thread, call, ref) SELECT id, ?2, ?3 FROM thread WHERE name = ?1", r.Thread, r.Key, string(r.Value))
-	case memory.RecordRef:
-		var ref chat.MessageRef
-		if err := ref.UnmarshalText([]byte(r.Key)); err != nil {
-			return err
-		}
-		return w.exec("INSERT OR REPLACE INTO ref (ref, thread) SELECT ?2, id FROM thread WHERE name = ?1", r.Thread, refKey(ref))
 	case memory.RecordFile:
 		return w.restoreFile(r)
 	case memory.RecordEvent:
@@ -292,6 +261,35 @@ func (w *writer) restoreThread(r memory.Record, now time.Time) error {
 	}
 	// If the log has gaps, the rest of an erased part stays for a while.
 	return w.exec("INSERT INTO remains (thread, before, since) SELECT ?1, ?2, ?3 WHERE ?2 > 1", id, r.N, millis(now))
+}
+
+func (w *writer) restoreEntry(r memory.Record) error {
+	var id int64
+	if found, err := w.queryRow("SELECT id FROM thread WHERE name = ?", []any{r.Thread}, &id); err != nil || !found {
+		return err
+	}
+	entry, err := w.insertEntry(&letter{at: r.At, kind: memory.Decode(r.Value).Kind(), raw: r.Value})
+	if err != nil {
+		return err
+	}
+	query := "INSERT INTO log (thread, seq, entry) VALUES (?, ?, ?)"
+	if r.Kind == memory.RecordInbox {
+		query = "INSERT INTO inbox (thread, n, entry) VALUES (?, ?, ?)"
+	}
+	if err := w.exec(query, id, r.N, entry); err != nil {
+		return err
+	}
+	thread, err := chat.ParseThreadID(r.Thread)
+	if err != nil {
+		return err
+	}
+	own, elsewhere := r.Refs(thread)
+	for _, ref := range append(own, elsewhere...) {
+		if err := w.indexMessage(id, ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func gone(t memory.ThreadState) int {

@@ -6,65 +6,62 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"nod/memory"
-	"nod/memory/sqlite"
 	"nod/memory/transfer"
 )
 
-// stuck says of its first call that it was done, and then waits to be killed.
-type stuck struct{ memory.Portable }
+// stuck says of one call that it was done, and then waits to be killed.
+type stuck struct {
+	memory.Portable
+	left int
+}
 
 // Restore implements memory.Portable.
-func (p stuck) Restore(ctx context.Context, records []memory.Record) error {
-	fmt.Println("restored", p.Portable.Restore(ctx, records))
-	select {}
+func (p *stuck) Restore(ctx context.Context, records []memory.Record) error {
+	err := p.Portable.Restore(ctx, records)
+	if p.left--; p.left == 0 {
+		fmt.Println("restored", err)
+		select {}
+	}
+	return err
 }
 
-// A copy whose process is killed twice on the way is whole in the end.
+// A copy whose process is killed twice on the way is whole in the end: 10,000 threads
+// with NOD_LONG=1.
 func TestCopyIsKilled(t *testing.T) {
 	t.Parallel()
-	if path := os.Getenv("COPY_TO"); path != "" {
-		copyFiles(t, os.Getenv("COPY_FROM"), path, func(p memory.Portable) memory.Portable { return stuck{p} })
+	n, calls := 60, 1
+	if os.Getenv("NOD_LONG") != "" {
+		n, calls = 10000, 150
+	}
+	if to := os.Getenv("COPY_TO"); to != "" {
+		_, _ = copyOnce(t, place{name: os.Getenv("COPY_FROM")}, place{name: to}, func(p memory.Portable) memory.Portable { return &stuck{p, calls} })
 		return
 	}
-	const n = 60
-	dir := t.TempDir()
-	from, to := filepath.Join(dir, "from.db"), filepath.Join(dir, "to.db")
-	s := must[memory.Full](t)(sqlite.Open(t.Context(), from, sqlite.Options{}))
-	fill(t, s, n)
-	want := seen(t, s, n)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	for name, places := range map[string][2]place{
+		"sqlite to redis": {inFile(t), onServer(t)},
+		"redis to sqlite": {onServer(t), inFile(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := places[0], places[1]
+			want := filled(t, from, n)
+			for range 2 {
+				killCopy(t, from, to)
+			}
+			must[transfer.Counts](t)(copyOnce(t, from, to, func(p memory.Portable) memory.Portable { return p }))
+			isCopy(t, to, n, want)
+		})
 	}
-	for range 2 {
-		killCopy(t, from, to)
-	}
-	copyFiles(t, from, to, func(p memory.Portable) memory.Portable { return p })
-	c := must[memory.Full](t)(sqlite.Open(t.Context(), to, sqlite.Options{}))
-	defer func() { _ = c.Close() }()
-	if diff := cmp.Diff(want, seen(t, c, n)); diff != "" {
-		t.Errorf("the copy (-want +got):\n%s", diff)
-	}
-	goesOn(t, c, n)
 }
 
-func copyFiles(t *testing.T, from, to string, target func(memory.Portable) memory.Portable) {
-	t.Helper()
-	f, d := must[memory.Portable](t)(sqlite.Portable(t.Context(), from)), must[memory.Portable](t)(sqlite.Portable(t.Context(), to))
-	defer func() { _ = f.Close(); _ = d.Close() }()
-	must[transfer.Counts](t)(transfer.Copy{From: f, To: target(d), FromName: "from", ToName: "to"}.Run(t.Context()))
-}
-
-// killCopy kills a copy after its first call of Restore.
-func killCopy(t *testing.T, from, to string) {
+// killCopy kills a copy after some calls of Restore.
+func killCopy(t *testing.T, from, to place) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestCopyIsKilled$") //nolint:gosec // this very test
-	cmd.Env = append(os.Environ(), "COPY_FROM="+from, "COPY_TO="+to)
+	cmd.Env = append(os.Environ(), "COPY_FROM="+from.name, "COPY_TO="+to.name)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"nod/chat"
 	"nod/memory"
 )
 
@@ -213,7 +212,7 @@ type sum struct {
 
 // lasting are the kinds that don't expire, so that both stores have the same.
 var lasting = []string{
-	memory.RecordThread, memory.RecordLog, memory.RecordInbox, memory.RecordPending, memory.RecordRef, memory.RecordFile,
+	memory.RecordThread, memory.RecordLog, memory.RecordInbox, memory.RecordPending, memory.RecordFile,
 	memory.RecordHead, memory.RecordAudit, memory.RecordPerson, memory.RecordNote,
 }
 
@@ -223,7 +222,7 @@ func (c Copy) sum(ctx context.Context, s memory.Portable) (map[string]sum, error
 		if err != nil {
 			return nil, err
 		}
-		if c.skips(r) || !slices.Contains(lasting, r.Kind) || r.Kind == memory.RecordRef && isForeign(r) {
+		if c.skips(r) || !slices.Contains(lasting, r.Kind) {
 			continue
 		}
 		r.Until = 0
@@ -243,15 +242,4 @@ func (c Copy) sum(ctx context.Context, s memory.Portable) (map[string]sum, error
 		out[r.Kind] = sum{was.n + 1, was.digest + binary.BigEndian.Uint64(digest[:])}
 	}
 	return out, nil
-}
-
-// isForeign says whether a message stands in another channel than its thread. Such a
-// reference expires in one kind of store.
-func isForeign(r memory.Record) bool {
-	var ref chat.MessageRef
-	thread, err := chat.ParseThreadID(r.Thread)
-	if err != nil || ref.UnmarshalText([]byte(r.Key)) != nil {
-		return false
-	}
-	return ref.Platform != thread.Platform || ref.Channel != thread.Channel
 }

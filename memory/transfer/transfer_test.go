@@ -23,28 +23,24 @@ import (
 )
 
 // place is where a store is.
-type place struct {
-	name  string
-	serve func() (memory.Full, error)
-	carry func() (memory.Portable, error)
+type place struct{ name string }
+
+func inFile(t *testing.T) place { return place{filepath.Join(t.TempDir(), "nod.db")} }
+
+func onServer(t *testing.T) place { return place{redistest.Start(t).URL()} }
+
+func (p place) serve(ctx context.Context) (memory.Full, error) {
+	if strings.Contains(p.name, "://") {
+		return redis.Open(ctx, p.name, redis.Options{})
+	}
+	return sqlite.Open(ctx, p.name, sqlite.Options{Wait: time.Minute})
 }
 
-func inFile(t *testing.T) place {
-	path := filepath.Join(t.TempDir(), "nod.db")
-	return place{
-		name:  "sqlite:" + path,
-		serve: func() (memory.Full, error) { return sqlite.Open(t.Context(), path, sqlite.Options{Wait: time.Minute}) },
-		carry: func() (memory.Portable, error) { return sqlite.Portable(t.Context(), path) },
+func (p place) carry(ctx context.Context) (memory.Portable, error) {
+	if strings.Contains(p.name, "://") {
+		return redis.Portable(ctx, p.name, redis.Options{})
 	}
-}
-
-func onServer(t *testing.T) place {
-	url := redistest.Start(t).URL()
-	return place{
-		name:  url,
-		serve: func() (memory.Full, error) { return redis.Open(t.Context(), url, redis.Options{}) },
-		carry: func() (memory.Portable, error) { return redis.Portable(t.Context(), url, redis.Options{}) },
-	}
+	return sqlite.Portable(ctx, p.name)
 }
 
 func must[T any](t *testing.T) func(T, error) T {
@@ -175,14 +171,18 @@ func (c *cut) Records(ctx context.Context) iter.Seq2[memory.Record, error] {
 	return c.Portable.Records(ctx)
 }
 
-func copyOnce(t *testing.T, from, to place, calls int) (transfer.Counts, error) {
+func copyOnce(t *testing.T, from, to place, target func(memory.Portable) memory.Portable) (transfer.Counts, error) {
 	t.Helper()
-	f, d := must[memory.Portable](t)(from.carry()), must[memory.Portable](t)(to.carry())
+	f, d := must[memory.Portable](t)(from.carry(t.Context())), must[memory.Portable](t)(to.carry(t.Context()))
 	defer func() { _ = f.Close(); _ = d.Close() }()
 	return transfer.Copy{
-		From: f, To: &cut{d, calls}, FromName: from.name, ToName: to.name,
+		From: f, To: target(d), FromName: from.name, ToName: to.name,
 		Skip: func(note string) bool { return strings.HasPrefix(note, "page access ") },
 	}.Run(t.Context())
+}
+
+func cutAfter(calls int) func(memory.Portable) memory.Portable {
+	return func(p memory.Portable) memory.Portable { return &cut{p, calls} }
 }
 
 // A copy has all that the store had, though it was cut off twice on the way: logs, files,
@@ -203,33 +203,44 @@ func TestCopy(t *testing.T) {
 
 func copies(t *testing.T, from, to place, n int) {
 	t.Helper()
-	s := must[memory.Full](t)(from.serve())
+	want := filled(t, from, n)
+	for _, calls := range []int{1, 1} {
+		if _, err := copyOnce(t, from, to, cutAfter(calls)); !errors.Is(err, errCut) {
+			t.Fatalf("Run: %v, want %v", err, errCut)
+		}
+	}
+	half := must[memory.Portable](t)(to.carry(t.Context()))
+	if mark := must[string](t)(transfer.Mark(t.Context(), half)); mark != "copying from "+from.name {
+		t.Errorf("the half copy is marked %q", mark)
+	}
+	_ = half.Close()
+	counts := must[transfer.Counts](t)(copyOnce(t, from, to, cutAfter(1<<30)))
+	if counts[memory.RecordThread] != n {
+		t.Errorf("copied %v, want %d threads", counts, n)
+	}
+	old := must[memory.Portable](t)(from.carry(t.Context()))
+	if mark := must[string](t)(transfer.Mark(t.Context(), old)); mark != "copied to "+to.name {
+		t.Errorf("the store is marked %q", mark)
+	}
+	_ = old.Close()
+	isCopy(t, to, n, want)
+}
+
+// filled fills a store, and gives all that a process can read of it.
+func filled(t *testing.T, p place, n int) map[string]any {
+	t.Helper()
+	s := must[memory.Full](t)(p.serve(t.Context()))
 	fill(t, s, n)
 	want := seen(t, s, n)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, calls := range []int{1, 1} {
-		if _, err := copyOnce(t, from, to, calls); !errors.Is(err, errCut) {
-			t.Fatalf("Run: %v, want %v", err, errCut)
-		}
-	}
-	half := must[memory.Portable](t)(to.carry())
-	if mark := must[string](t)(transfer.Mark(t.Context(), half)); mark != "copying from "+from.name {
-		t.Errorf("the half copy is marked %q", mark)
-	}
-	_ = half.Close()
-	counts := must[transfer.Counts](t)(copyOnce(t, from, to, 1<<30))
-	if counts[memory.RecordThread] != n {
-		t.Errorf("copied %v, want %d threads", counts, n)
-	}
-	old := must[memory.Portable](t)(from.carry())
-	if mark := must[string](t)(transfer.Mark(t.Context(), old)); mark != "copied to "+to.name {
-		t.Errorf("the store is marked %q", mark)
-	}
-	_ = old.Close()
+	return want
+}
 
-	c := must[memory.Full](t)(to.serve())
+func isCopy(t *testing.T, p place, n int, want map[string]any) {
+	t.Helper()
+	c := must[memory.Full](t)(p.serve(t.Context()))
 	defer func() { _ = c.Close() }()
 	if mark := must[string](t)(transfer.Mark(t.Context(), c)); mark != "" {
 		t.Errorf("the copy is marked %q", mark)
