@@ -57,6 +57,7 @@ var list = map[string]struct {
 	"llm/openai/fuzz_test.go":               {1, "an input of the fuzzer that is none", "make fuzz"},
 	"llm/openai/replay_test.go":             {1, "no recordings", beside},
 	"memory/audit/tamper_test.go":           {1, "fewer tries", long},
+	"memory/transfer/killed_test.go":        {1, "without NOD_LONG: minutes", long},
 	"memory/redis/redis_test.go":            {4, "-short: several servers; without NOD_LONG: minutes", long},
 	"internal/storetest/deadlines.go":       {2, "SQLite serves one process", inFull},
 	"internal/storetest/once.go":            {1, "SQLite serves one process", inFull},
