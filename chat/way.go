@@ -1,6 +1,9 @@
 package chat
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // Way is how a person gives a decision.
 type Way string
@@ -35,4 +38,16 @@ type Code struct {
 	Digest string // how the digest begins of the arguments in that form
 	Digits string // "": only whether a form can be opened
 	Grant  *Grant
+}
+
+// withCode matches a word that approves, with the six digits of a code behind it.
+var withCode = regexp.MustCompile(`^(?i)\s*((?:y|yes|allow)(?:\s+\d{1,4})?)\s+\d{3}\s?\d{3}\s*$`)
+
+// WithoutCode takes away the code that somebody wrote behind a word, so that nobody keeps
+// it; ok says that there was one.
+func WithoutCode(text string) (word string, ok bool) {
+	if m := withCode.FindStringSubmatch(text); m != nil {
+		return m[1], true
+	}
+	return text, false
 }

@@ -88,6 +88,7 @@ func (c *console) live(keys io.Reader) (undo func() error, err error) {
 		io.Writer
 	}{keys, c.out}, promptNew)
 	c.editor.SetBracketedPasteMode(true)
+	c.editor.History = discreet{c.editor.History}
 	return undo, nil
 }
 

@@ -469,3 +469,66 @@ func TestDetect(t *testing.T) {
 		t.Error("a file became raw")
 	}
 }
+
+// A code is typed without being shown or remembered. What a paste sends around it is no
+// part of it; one behind a word is refused and not kept.
+func TestLiveCode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sit(t, 90, Options{}, "")
+		p := approval("c1", "deploy {}")
+		p.Ways, p.Digest = []chat.Way{chat.ByCode}, "0123456789abcdef"
+		if _, err := s.a.Post(t.Context(), Thread, chat.Post{Key: "ask/c1", Approval: &p}, false); err != nil {
+			t.Fatal(err)
+		}
+		s.types("y 1 123456\r")
+		s.types("\x1b[A") // the line before
+		s.types("\x15y 1\r")
+		s.types("65432\x7f\x7f")
+		s.types("1\r") // is too short, and so wrong
+		s.types("y\r")
+		s.types("\x1b[200~123456\x1b[201~\rand")
+		s.sees(`
+Approval 1: deploy {}
+  Asked by ada · may approve: ada · until 12:30
+  answer y 1, and then your code when it is asked for; n 1 (❌ 👎) denies; n 1 and why
+> y 1 123456
+(a code is not kept in a line: write y 1, and it is asked for where one is needed)
+> y 1
+(type the code for approval 1, 0123456789ab; it is not shown)
+(This code is wrong)
+> y
+(type the code for approval 1, 0123456789ab; it is not shown)
+> and`)
+		s.bot.Do(func() {
+			want := chat.Code{Call: "c1", By: chat.User{ID: me, Name: "ada"}, Digest: p.Digest, Digits: "123456"}
+			if len(s.bot.Codes) != 1 || s.bot.Codes[0] != want || len(s.bot.Messages) > 0 {
+				t.Errorf("put %+v, %+v", s.bot.Codes, s.bot.Messages)
+			}
+		})
+		s.bot.asks["c1"] = p
+		s.plays("outcome c1 Approved ada", "working", "idle")
+		s.types("\x15\x04")
+		s.leaves()
+	})
+}
+
+// From a pipe the next line is the code. None is asked for where the screen would show it.
+func TestCodeLines(t *testing.T) {
+	for prompt, want := range map[bool]string{false: "(type the code for approval 1, 0123; it is not shown)", true: "this terminal would show the code"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBot(t, "")
+			var out buffer
+			a := start(b, Options{In: strings.NewReader("y\n123456\n"), Out: &out, Screen: Screen{Prompt: prompt}})
+			p := approval("c1", "deploy {}")
+			p.Ways, p.Digest = []chat.Way{chat.ByCode}, "0123"
+			_, _ = a.Post(t.Context(), Thread, chat.Post{Key: "ask/c1", Approval: &p}, false)
+			ctx, stop := context.WithCancel(t.Context())
+			go func() { _ = a.Run(ctx) }()
+			synctest.Wait()
+			stop()
+			if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "123456") || (len(b.Codes) == 0) != prompt {
+				t.Errorf("prompt %v: %q, %v", prompt, out.String(), b.Codes)
+			}
+		})
+	}
+}

@@ -251,6 +251,9 @@ func (a *Adapter) showApproval(ref chat.MessageRef, w *chat.Approval) error {
 		return err
 	}
 	if i >= 0 && w.Outcome != "" {
+		if a.secret != nil && a.secret.on == a.asks[i] {
+			a.secret = nil
+		}
 		a.asks = slices.Delete(a.asks, i, i+1)
 	}
 	if !s.decided {

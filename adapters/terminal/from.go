@@ -55,6 +55,10 @@ func parse(text string, open []*ask) intent {
 	if len(open) == 0 {
 		return intent{message: text}
 	}
+	coded := func(a *ask) bool { return chat.NeedsCode(a.want.Ways) }
+	if word, ok := chat.WithoutCode(text); ok && slices.ContainsFunc(open, coded) {
+		return intent{say: "a code is not kept in a line: write " + word + ", and it is asked for where one is needed"}
+	}
 	if v := parseReason(text, words, open); v != nil {
 		return intent{vote: v}
 	}

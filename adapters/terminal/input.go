@@ -127,7 +127,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	k.hold(false)
 	for {
 		n, err := k.in.Read(p)
-		keys := k.interrupts(p[:n])
+		keys := k.adapter.hide(k.interrupts(p[:n]))
 		if len(keys) == 0 && err == nil {
 			continue
 		}

@@ -53,6 +53,7 @@ type Adapter struct {
 	newID   func() string
 	changed chan struct{} // the gate may have opened
 	keys    chan struct{} // Ctrl-C was pressed on a live screen
+	codes   chan secret   // was typed there
 
 	mu       sync.Mutex // guards all below
 	con      console
@@ -66,6 +67,7 @@ type Adapter struct {
 	steps    *chat.Steps     // of the running turn
 	stepsAt  *shown          // where they stand
 	attached []chat.File     // go with the next message
+	secret   *secret         // is being typed
 	growing  []chat.Post     // is being written, and no message yet
 	files    []row           // held back until the steps are folded
 	answer   []row           // held back with them, and comes after them
@@ -82,6 +84,7 @@ func New(o Options) *Adapter {
 		o: o, newID: newID,
 		changed: make(chan struct{}, 1),
 		keys:    make(chan struct{}, 2),
+		codes:   make(chan secret, 1),
 		con:     console{out: o.Out, screen: o.Screen},
 		shown:   map[chat.MessageRef]*shown{},
 		marks:   map[string]bool{},
@@ -228,6 +231,8 @@ func (a *Adapter) converse(ctx context.Context, lines, late <-chan typed) error 
 			err = a.interrupt(ctx)
 		case <-a.o.Interrupts:
 			err = a.interrupt(ctx)
+		case s := <-a.codes:
+			err = a.code(ctx, s)
 		case l := <-next:
 			err = a.line(ctx, &text, l)
 		case l := <-late:
@@ -263,6 +268,9 @@ func (a *Adapter) ready(lines <-chan typed, more bool) (<-chan typed, error) {
 func (a *Adapter) line(ctx context.Context, text *paragraph, l typed) error {
 	if l.err != nil {
 		return a.last(ctx, text, l.err)
+	}
+	if s, ok := a.asksCode(l.text); ok {
+		return a.code(ctx, s)
 	}
 	a.mu.Lock()
 	a.con.entered()
@@ -363,6 +371,7 @@ func (a *Adapter) leave() error {
 func (a *Adapter) interrupt(ctx context.Context) error {
 	a.mu.Lock()
 	halting := a.gate.halt
+	a.secret = nil
 	busy := !a.gate.rest() || len(a.asks) > 0
 	a.mu.Unlock()
 	if halting || !busy {
@@ -382,6 +391,8 @@ func (a *Adapter) take(ctx context.Context, text string) error {
 	switch {
 	case in.halt:
 		return a.halt(ctx)
+	case in.vote != nil && in.vote.coded():
+		return a.askCode(ctx, in.vote.on)
 	case in.vote != nil:
 		return a.vote(ctx, in.vote)
 	case in.say != "":
@@ -469,10 +480,15 @@ func (a *Adapter) put(owed *bool, put func() (bool, error)) error {
 	a.mu.Lock()
 	*owed = false
 	a.mu.Unlock()
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case !a.o.Screen.Prompt:
+	}
+	return a.untaken(err)
+}
+
+// untaken tells a person that something was not taken in; a script ends on it.
+func (a *Adapter) untaken(err error) error {
+	if !a.o.Screen.Prompt {
 		return fmt.Errorf("take in a line: %w", err)
 	}
 	return a.say("that was not taken in, as the store does not answer; please try again")

@@ -172,7 +172,7 @@ func askRows(a *ask, now time.Time) []row {
 		rows = append(rows, row{"  " + exactLine(why), plain})
 	}
 	rows = append(rows, row{"  " + howTo(a), plain})
-	if word := w.GrantWord(); word != "" {
+	if word := w.GrantWord(); word != "" && !chat.NeedsCode(w.Ways) {
 		rows = append(rows, row{"  " + word + " approves it, and the same call again for so long", plain})
 	}
 	return rows
@@ -195,6 +195,9 @@ func previewRows(p *chat.Preview) []row {
 
 // howTo says how an approval is answered.
 func howTo(a *ask) string {
+	if chat.NeedsCode(a.want.Ways) {
+		return fmt.Sprintf("answer y %d, and then your code when it is asked for; n %d (%s) denies; n %d and why", a.number, a.number, cleanLine(strings.Join(a.want.Deny, " ")), a.number)
+	}
 	return fmt.Sprintf("answer y or n (%s / %s); y %d or n %d while several wait; n %d and why",
 		cleanLine(strings.Join(a.want.Approve, " ")), cleanLine(strings.Join(a.want.Deny, " ")), a.number, a.number, a.number)
 }

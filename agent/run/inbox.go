@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
@@ -45,7 +47,17 @@ type Inbox struct {
 
 // Message puts a message into its thread.
 func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error) {
+	m.Text = i.withoutCode(m.Text)
 	return i.Store.Put(ctx, thread, memory.Message{Message: m}, eventIDs...)
+}
+
+// withoutCode takes a code from a word that approves, where codes are used: they are in no
+// entry.
+func (i Inbox) withoutCode(text string) string {
+	if i.Agent != nil && slices.ContainsFunc(i.Agent.Tools, func(t policy.Tool) bool { return chat.NeedsCode(t.Rules.By) }) {
+		text, _ = chat.WithoutCode(text)
+	}
+	return text
 }
 
 // Reaction puts a reaction into the thread of the message that it is on.
@@ -59,7 +71,7 @@ func (i Inbox) Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string
 
 // Edited replaces the text of a message, as far as nothing has read it yet.
 func (i Inbox) Edited(ctx context.Context, ref chat.MessageRef, text string, eventIDs ...string) (fresh bool, err error) {
-	return i.Store.PutRef(ctx, ref, memory.Edited{Ref: ref, Text: text}, eventIDs...)
+	return i.Store.PutRef(ctx, ref, memory.Edited{Ref: ref, Text: i.withoutCode(text)}, eventIDs...)
 }
 
 // Deleted takes a message back, as far as nothing has read it yet.
