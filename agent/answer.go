@@ -34,7 +34,10 @@ func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 		return d.callModel(t, strategy.Phase{}) // after the last call once more, and plainly
 	}
 	reason := textNoAnswer(len(t.Steps))
-	if draft.Thought != "" && more {
+	switch {
+	case draft.Written:
+		reason = textWritten
+	case draft.Thought != "" && more:
 		reason = textStuck
 	}
 	return Record{[]memory.Body{memory.Failed{Turn: t.ID, Reason: reason, Seen: last.Seen}}}

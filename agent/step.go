@@ -28,7 +28,8 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 		return asideStep(c, r, s)
 	}
 	said := a.Protocol.Read(c.Tools, r)
-	s.Thought, s.Reasoned = said.Thought, said.Reasoned
+	s.Thought, s.Reasoned, s.Written = said.Thought, said.Reasoned, said.Written
+	s.Called = said.Written && len(c.Tools) == 0
 	s.Answer, s.Marks = strategy.Unmarked(said.Answer)
 	s.Cut, s.Withheld = r.Finish == llm.CutOff, r.Finish == llm.Withheld
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {

@@ -27,6 +27,7 @@ const (
 	textMuted   = "From now on I answer here only when I am mentioned. `unmute` takes that back."
 	textUnmuted = "I follow this thread again."
 	textTrouble = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."
+	textWritten = "The model wrote its tool calls as text, so none ran: its server has no function calling. Whoever runs me finds the remedy in the log."
 	textStuck   = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
 )
 

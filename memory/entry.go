@@ -116,6 +116,7 @@ type (
 		Reasoned bool          `json:"reasoned,omitempty"` // Thought came apart from the text
 		Echo     llm.Echo      `json:"echo,omitempty"`     // for the provider, within the turn
 		Called   bool          `json:"called,omitempty"`   // it called tools although none could be called
+		Written  bool          `json:"written,omitempty"`  // it wrote a call as text
 		Answer   string        `json:"answer,omitempty"`
 		Cut      bool          `json:"cut,omitempty"`      // the completion ran into a limit of its length
 		Withheld bool          `json:"withheld,omitempty"` // a filter of the provider's ended it

@@ -174,6 +174,8 @@ func (w Writer) step(out []speak.Item, p *portion, st *thread.Step) []speak.Item
 		return append(append(out, speak.Item{Step: do}), resumeNote(t, st, p.cut)...)
 	case st == t.Draft() && t.Ended && st.Answer != "":
 		return append(out, speak.Item{Answer: speak.Clip(st.Answer, p.cut.Clip)})
+	case open && st.Written:
+		return append(out, speak.Item{Said: textWritten})
 	case open && st.Answer == "" && st.Thought != "":
 		return append(out, speak.Item{Step: &speak.Doing{Thought: speak.Clip(st.Thought, p.cut.Clip), Reasoned: st.Reasoned}})
 	}

@@ -29,6 +29,7 @@ const (
 	textReflect      = "The person was not satisfied with the last answer and asks for another try. Write, in a few sentences, what may be wrong with it and what to do differently."
 	textResumed      = "%s took this up again from here: the call above stands in place of your call %s %s, and what followed that is left out. Go on from here."
 	textStays        = " What had run stays done: %s. Run it again only where that is needed."
+	textWritten      = "[You wrote a call as text, so it did not run. Call the tool apart from the text, by its function, or answer in words.]"
 	textRetry        = "[%s asks for another try at what was asked last, since the answer above did not do. Answer it anew, in another way where that helps. What ran above did run: run it again only where that is needed.]"
 	textTry          = "[Your last try, which people did not see:]"
 	textLesson       = "[A reflection on a try that was not good enough. Do better:]"

@@ -41,6 +41,9 @@ func (d *driver) call(key string, act agent.Call) {
 			case err == nil:
 				var step memory.Step
 				err = d.safely(d.thread, "read a completion", func() error { step = d.Agent.Step(act, r, took); return nil })
+				if step.Written {
+					d.Log.Warn("the model writes its calls as text; its server has no function calling", "thread", d.thread.String(), "turn", act.Turn, "remedy", "protocol: react")
+				}
 				if err == nil {
 					answers = step.Answer != "" && len(step.Calls) == 0
 					return d.commit(append(act.Before, step)...)

@@ -258,12 +258,12 @@ func blob(body string) (move, bool) {
 		return move{}, false
 	}
 	var m move
-	for _, key := range []string{"action", "tool", "name"} {
+	for _, key := range nameFields {
 		if json.Unmarshal(fields[key], &m.name) == nil && m.name != "" {
 			break
 		}
 	}
-	for _, key := range []string{"action_input", "tool_input", "arguments", "parameters", "args", "input"} {
+	for _, key := range argsFields {
 		if raw := fields[key]; len(raw) > 0 {
 			if json.Unmarshal(raw, &m.input) != nil {
 				m.input = string(raw)

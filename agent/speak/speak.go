@@ -42,6 +42,7 @@ type Completion struct {
 	Reasoned bool // the thought came apart from the text: the model did not say it
 	Calls    []llm.Call
 	Answer   string
+	Written  bool // it wrote a call into its text, where calls come apart from it
 }
 
 // Prompt is what the model is to be shown, before a [Protocol] puts it into

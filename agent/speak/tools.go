@@ -157,12 +157,15 @@ func wireName(name string) string {
 
 // Read implements [Protocol]. Text beside calls is the thought; reasoning is
 // never part of an answer.
-func (NativeTools) Read(_ []llm.Tool, r llm.Response) Completion {
+func (NativeTools) Read(tools []llm.Tool, r llm.Response) Completion {
 	text, before := thought.Split(r.Text)
 	text, reasoning := strings.TrimSpace(text), strings.TrimSpace(r.Reasoning+"\n"+before)
 	c := Completion{Calls: r.Calls, Thought: text}
 	if len(r.Calls) == 0 {
 		c.Thought, c.Answer = "", text
+		if before, ok := kit(tools).inText(text); ok {
+			c.Thought, c.Answer, c.Written = before, "", true
+		}
 	}
 	if c.Thought == "" {
 		c.Thought, c.Reasoned = reasoning, reasoning != ""
@@ -174,7 +177,8 @@ func (NativeTools) Read(_ []llm.Tool, r llm.Response) Completion {
 // follows it.
 func (NativeTools) Growing(string) (thought string) { return "" }
 
-// Answering implements [Grower]: a text is the answer unless a call follows it.
-func (NativeTools) Answering(_ []llm.Tool, text string) (answer string) {
-	return strings.TrimSpace(text)
+// Answering implements [Grower]: a text is the answer unless a call follows it, or it is
+// one.
+func (NativeTools) Answering(tools []llm.Tool, text string) (answer string) {
+	return kit(tools).unwritten(strings.TrimSpace(text))
 }
