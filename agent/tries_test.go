@@ -169,11 +169,11 @@ func TestResultsOfALeftOutTurn(t *testing.T) {
 	}
 }
 
-// Whose message was context of a turn may not approve its calls, also once older turns
-// left the log.
+// Under the rule for the whole thread, whose message was context of a turn may not approve
+// its calls, also once older turns left the log.
 func TestAsidesStayWithTheirTurn(t *testing.T) {
 	rules := anyone
-	rules.ExcludeRequester = true
+	rules.ExcludeRequester, rules.ExcludeThread = true, true
 	a := asking(newTool("deploy", policy.Ask, rules))
 	a.Budget, a.Count = 1900, func(s string) int { return len(s) }
 	s := newSim(a)

@@ -53,9 +53,20 @@ type Message struct {
 	// Aside says that the message calls nobody. People said it to each other in a
 	// followed thread; it is context for later questions.
 	Aside bool `json:"aside,omitempty"`
+	// Outside says that it is content from outside: the words of a bot, or of a person who
+	// is not heard. It is an aside, and never a word or a vote.
+	Outside bool `json:"outside,omitempty"`
 	// About says that Ref is somebody else's message, which this one asks about: edits
 	// of that message change nothing here.
 	About bool `json:"about,omitempty"`
+}
+
+// FromOthers lists the texts in a message that are content from outside.
+func (m Message) FromOthers() []Quote {
+	if !m.Outside || m.Text == "" {
+		return m.Quoted
+	}
+	return append(slices.Clip(m.Quoted), Quote{From: m.From, Text: m.Text})
 }
 
 // Quote is somebody's earlier message that came along with a newer one.

@@ -24,32 +24,32 @@ type Spoken struct {
 	Text    string
 	Sent    time.Time
 	Follows string // how the thread is followed
-	// Narrow says that nothing is kept as an aside but where callers are followed, and that
-	// nobody is answered there without a mention as long as no callers are known.
+	// Narrow says that nobody is answered without a mention as long as no callers are known.
 	Narrow bool
+	// Outside says that it is the message of a bot, or of a person who is not heard.
+	Outside bool
 }
 
-// Hears says whether a message of a thread is for the bot. One that is said among people
-// is for it as an aside: context for whatever is asked next.
+// Hears says whether a message of a thread is for the bot. One that calls nobody is for it
+// as an aside: context for the next question.
 func Hears(st chat.Standing, m Spoken) (ours, aside bool) {
 	switch {
-	case m.Called:
+	case m.Called && !m.Outside:
 		return true, false
 	case m.Sent.Before(st.First):
 		return false, false // a look after a gap finds it; it was quoted when the bot was called
-	case st.Running && inbound.IsStop(m.Text), st.Known && inbound.IsMute(m.Text):
+	case !m.Outside && (st.Running && inbound.IsStop(m.Text) || st.Known && inbound.IsMute(m.Text)):
 		return true, false
-	case !st.Known, m.Follows == FollowMentions:
-		return false, false
+	case !st.Known, m.Outside:
+		return st.Known, true
 	}
-	stranger := m.Follows != FollowThread && len(st.Callers) > 0 && !m.Starts && !slices.Contains(st.Callers, m.By)
-	aside = m.Others || st.Muted || stranger
-	switch known := len(st.Callers) > 0; {
-	case m.Narrow && m.Follows == FollowThread:
-		return !aside, false
-	case m.Narrow:
-		return known, aside
-	default:
-		return known || !aside, aside
+	known := len(st.Callers) > 0
+	stranger := known && !m.Starts && !slices.Contains(st.Callers, m.By)
+	switch m.Follows {
+	case FollowMentions:
+		return true, true
+	case FollowThread:
+		return true, m.Others || st.Muted
 	}
+	return true, m.Others || st.Muted || stranger || m.Narrow && !known
 }

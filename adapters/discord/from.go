@@ -18,10 +18,6 @@ import (
 // errNotOurs is for what is none of the bot's business.
 var errNotOurs = errors.New("not for the bot")
 
-// errUnheard is for what somebody says to the bot in a conversation of its own
-// without mentioning it, where that would take a mention.
-var errUnheard = fmt.Errorf("%w: it is not mentioned", errNotOurs)
-
 // way is where a message is to be answered.
 type way struct {
 	place  api.Place
@@ -31,6 +27,8 @@ type way struct {
 	by     chat.UserID    // who started that
 	known  *chat.Standing // where that was asked
 	aside  bool           // it calls nobody
+	// outside says that a bot wrote it, or a person who is not heard.
+	outside bool
 }
 
 // begins says whether nothing of the conversation was heard before: what a message
@@ -49,14 +47,14 @@ func (a *Adapter) asked(m api.Message) *api.User {
 	return m.Interaction.User
 }
 
+// written says whether somebody else than the bot wrote a message, for others to read.
+func (a *Adapter) written(m api.Message) bool {
+	return a.asked(m) != nil || m.Author.ID != a.self.who().ID && (m.Type == api.PlainMessage || m.Type == api.ReplyMessage) && m.Flags&api.Ephemeral == 0
+}
+
 // listens says whether the bot listens to the author of a message at all.
 func (a *Adapter) listens(m api.Message) bool {
-	switch {
-	case a.asked(m) != nil:
-		return true
-	case m.Author.ID == a.self.who().ID, m.Type != api.PlainMessage && m.Type != api.ReplyMessage, m.Flags&api.Ephemeral != 0:
-		return false
-	case m.Author.Bot || m.WebhookID != "":
+	if a.asked(m) == nil && (m.Author.Bot || m.WebhookID != "") {
 		return slices.Contains(a.o.AllowBots, m.Author.ID) || m.WebhookID != "" && slices.Contains(a.o.AllowBots, m.WebhookID)
 	}
 	return true
@@ -130,7 +128,7 @@ func (a *Adapter) chain(m api.Message) string {
 // errNotOurs for a message that isn't for the bot. later is for messages that
 // are found afterwards.
 func (a *Adapter) route(ctx context.Context, m api.Message, later bool) (way, error) {
-	if !a.listens(m) {
+	if !a.written(m) {
 		return way{}, errNotOurs
 	}
 	if len(m.MentionRoles) > 0 {
@@ -143,14 +141,20 @@ func (a *Adapter) route(ctx context.Context, m api.Message, later bool) (way, er
 	if err != nil {
 		return w, err
 	}
-	w.called = w.called || me || a.asked(m) != nil
+	heard := a.listens(m)
+	w.called = heard && (w.called || me || a.asked(m) != nil)
 	if !w.called && w.opens {
 		return w, errNotOurs
 	}
-	if heard, err := a.hears(ctx, m, w); err != nil || !heard {
-		return w, cmp.Or(err, errNotOurs)
+	if heard {
+		if heard, err = a.hears(ctx, m, w); err != nil {
+			return w, err
+		}
 	}
-	if w.called && !w.thread && !later {
+	if w.outside = !heard; w.outside && w.opens {
+		return w, errNotOurs
+	}
+	if w.called && heard && !w.thread && !later {
 		return w, nil // what is known of the place changes nothing
 	}
 	st, err := a.o.Inbox.Standing(ctx, api.ThreadID(w.place))
@@ -159,19 +163,14 @@ func (a *Adapter) route(ctx context.Context, m api.Message, later bool) (way, er
 	}
 	w.known = &st
 	said := front.Spoken{
-		By: chat.UserID(m.Author.ID), Called: w.called, Others: others, Text: m.Content, Sent: api.SentAt(m.ID), Follows: a.follow(), Narrow: true,
+		By: chat.UserID(m.Author.ID), Called: w.called, Others: others, Text: m.Content, Sent: api.SentAt(m.ID), Follows: a.follow(), Narrow: true, Outside: w.outside,
 	}
 	said.Starts = said.By == w.by
 	ours, aside := front.Hears(st, said)
-	switch w.aside = aside; {
-	case later && !said.Sent.After(st.Horizon):
+	if w.aside = aside; !ours || later && !said.Sent.After(st.Horizon) {
 		return w, errNotOurs
-	case ours:
-		return w, nil
-	case st.Known && said.Follows == front.FollowMentions && !said.Sent.Before(st.First):
-		return w, errUnheard
 	}
-	return w, errNotOurs
+	return w, nil
 }
 
 // message puts a message into its thread, unless it is not for the bot.
@@ -182,14 +181,16 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 		return errNotOurs
 	}
 	w, err := a.route(ctx, m, later)
-	if errors.Is(err, errUnheard) && !later {
-		a.hint(ctx, m, w)
-	}
 	if err != nil {
 		return err
 	}
+	if w.aside && !w.outside && !later && a.follow() == front.FollowMentions {
+		a.hint(ctx, m, w)
+	}
 	if a.blind(m) {
-		a.sayBlind(ctx, m)
+		if !w.aside {
+			a.sayBlind(ctx, m)
+		}
 		return errNotOurs
 	}
 	if r := m.Referenced; r != nil && m.Type == api.ReplyMessage && w.begins() && r.Author != nil && r.Author.ID != a.self.who().ID {
@@ -197,7 +198,7 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	}
 	thread := api.ThreadID(w.place)
 	out := a.convert(ctx, thread, m)
-	out.Aside = w.aside
+	out.Aside, out.Outside = w.aside, w.outside
 	if w.thread && w.begins() {
 		out.Quoted = append(a.before(ctx, m, w.known.Horizon), out.Quoted...)
 	}
@@ -239,7 +240,7 @@ func (a *Adapter) from(m api.Message) chat.User {
 // that nobody made, such as a link's preview, and hides the text of messages
 // that the bot may not read.
 func (a *Adapter) edited(ctx context.Context, m api.Message) error {
-	if m.Edited == "" || !a.listens(m) || a.asked(m) != nil {
+	if m.Edited == "" || !a.written(m) || a.asked(m) != nil {
 		return errNotOurs
 	}
 	me, _ := a.mentions(m)

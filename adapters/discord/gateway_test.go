@@ -239,7 +239,7 @@ func TestBackfill(t *testing.T) {
 	o.stop()
 	o.fake.ForgetSessions() // else it would simply go on
 	o.fake.Say(o.bob, root, "two")
-	o.fake.Say(o.bob, root, "<@"+o.cleo+"> not for the bot")
+	o.fake.Say(o.bob, root, "<@"+o.cleo+"> for her")
 	o.fake.Say(o.bob, o.general, o.mention()+" three")
 	o.fake.Say(o.bob, o.general, "not for the bot either")
 	o.fake.Say(o.bob, quiet, o.mention()+" four")
@@ -251,13 +251,13 @@ func TestBackfill(t *testing.T) {
 		o.in.Marks = append(o.in.Marks, chat.Watermark{Thread: direct(forgotten), Last: api.RefOf(api.Place{Channel: forgotten}, root), Sent: api.SentAt(root)})
 	})
 	o.run(func(o *Options) { o.Follow = "thread" })
-	o.in.Await(t, func() bool { return len(o.in.Messages) >= 6 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) >= 7 })
 	o.fake.Say(o.cleo, o.fake.DM(o.cleo), "the end")
 	o.in.Await(t, func() bool {
 		return slices.ContainsFunc(o.in.Messages, func(p ledger.Put) bool { return p.Text == "the end" })
 	})
 	got := slices.Sorted(slices.Values(o.in.Texts()))
-	want := []string{"direct one", "direct two", "four", "one", "the end", "three", "two"}
+	want := []string{"@cleo for her", "direct one", "direct two", "four", "one", "the end", "three", "two"}
 	if !slices.Equal(got, want) {
 		t.Errorf("messages %q, want %q", got, want)
 	}

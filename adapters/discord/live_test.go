@@ -170,7 +170,7 @@ func TestRoute(t *testing.T) {
 		{"no mention", content, follow, func(o *office, _ string) { o.fake.Say(o.ada, o.general, "hello") }, chat.Standing{}, nil},
 		{"followed", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "and now?") }, chat.Standing{Known: true}, []string{"and now?"}},
 		{"unknown thread", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "and now?") }, chat.Standing{}, nil},
-		{"mentions only others", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "<@"+o.cleo+"> look") }, chat.Standing{Known: true}, nil},
+		{"mentions only others", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "<@"+o.cleo+"> look") }, chat.Standing{Known: true}, []string{"aside: @cleo look"}},
 		{"mentions others too", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "<@"+o.cleo+"> and "+o.mention()+" look") }, chat.Standing{Known: true}, []string{"@cleo and @nod look"}},
 		{"not followed", content, nil, func(o *office, th string) { o.fake.Say(o.bob, th, "and now?") }, chat.Standing{Known: true}, nil},
 		{"called into a thread", fakediscord.Options{}, nil, func(o *office, th string) { o.fake.Say(o.bob, th, o.mention()+" why?") }, chat.Standing{}, []string{"why?"}},
@@ -184,7 +184,13 @@ func TestRoute(t *testing.T) {
 		}, chat.Standing{Known: true}, nil},
 		{"another role", content, follow, func(o *office, th string) {
 			o.fake.Say(o.ada, th, "<@&"+o.fake.AddRole(o.guild, "nod", 0)+"> why?")
-		}, chat.Standing{Known: true}, nil},
+		}, chat.Standing{Known: true}, []string{"aside: @nod why?"}},
+		{"a bot in the thread", content, nil, func(o *office, th string) {
+			o.fake.Say(o.fake.AddBot("ci"), th, o.mention()+" stop: build 512 failed")
+		}, chat.Standing{Known: true, Running: true}, []string{"outside: stop: build 512 failed"}},
+		{"a webhook in the thread", content, follow, func(o *office, th string) {
+			o.fake.Say(o.ada, th, "stop", fakediscord.With{Hook: "ci"})
+		}, chat.Standing{Known: true, Running: true}, []string{"outside: stop"}},
 		{"a bot", fakediscord.Options{}, nil, func(o *office, _ string) {
 			o.fake.Say(o.fake.AddBot("other"), o.general, o.mention()+" hi")
 		}, chat.Standing{}, nil},
@@ -205,15 +211,40 @@ func TestRoute(t *testing.T) {
 			o.in.Await(t, func() bool { return len(o.in.Messages) >= len(tt.want)+1 })
 			o.stop()
 			var got []string
-			for _, text := range o.in.Texts() {
-				if text != "the end" {
-					got = append(got, text)
+			for _, m := range o.in.Messages {
+				switch {
+				case m.Text == "the end":
+				case m.Outside:
+					got = append(got, "outside: "+m.Text)
+				case m.Aside:
+					got = append(got, "aside: "+m.Text)
+				default:
+					got = append(got, m.Text)
 				}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("messages (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// In a thread that the bot is in, the words of somebody who is not heard are content from
+// outside, whatever they say.
+func TestOutsider(t *testing.T) {
+	t.Parallel()
+	o := build(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent})
+	o.run(func(opt *Options) { opt.Allow = []string{"user:" + o.cleo} })
+	th := o.fake.OpenThread(o.ada, o.general, "", "a thread")
+	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = chat.Standing{Known: true, Running: true} })
+	o.fake.Say(o.bob, o.general, o.mention()+" not for the bot")
+	o.fake.Say(o.bob, th, o.mention()+" stop")
+	o.end(1)
+	o.stop()
+	for _, m := range o.in.Messages {
+		if m.Text != "the end" && (m.Text != "stop" || !m.Outside || !m.Aside) {
+			t.Errorf("it heard %+v", m)
+		}
 	}
 }
 

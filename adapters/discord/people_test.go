@@ -43,9 +43,9 @@ func TestFollowCallers(t *testing.T) {
 			st.First = time.Now().Add(time.Hour)
 			return st
 		}, []string{"hey"}},
-		{"thread", "thread", callers, []string{"and now?", "I think so", "hey"}},
+		{"thread", "thread", callers, []string{"and now?", "aside @bob look", "I think so", "hey"}},
 		{"mentions", "mentions", callers, []string{"hey"}},
-		{"callers not known", "callers", func(*office) chat.Standing { return chat.Standing{Known: true} }, []string{"hey"}},
+		{"callers not known", "callers", func(*office) chat.Standing { return chat.Standing{Known: true} }, []string{"aside and now?", "aside @bob look", "aside I think so", "hey"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -26,9 +26,8 @@ var errNotOurs = errors.New("not for the bot")
 
 // author says who wrote a message, and whether the bot listens to them at all.
 func (a *Adapter) author(ev api.Event) (id string, bot, heard bool) {
-	who := a.who()
 	switch {
-	case ev.User == who.UserID, ev.BotID != "" && ev.BotID == who.BotID:
+	case a.own(ev):
 		return ev.User, true, false
 	case ev.BotID != "" || ev.Subtype == "bot_message":
 		ok := slices.Contains(a.o.AllowBots, ev.BotID) && ev.BotID != "" ||
@@ -38,24 +37,34 @@ func (a *Adapter) author(ev api.Event) (id string, bot, heard bool) {
 	return ev.User, false, ev.User != "" && ev.User != "USLACKBOT"
 }
 
+// own says whether the bot itself wrote a message.
+func (a *Adapter) own(ev api.Event) bool {
+	who := a.who()
+	return ev.User == who.UserID || ev.BotID != "" && ev.BotID == who.BotID
+}
+
 // routed is where a message belongs.
 type routed struct {
 	thread chat.ThreadID
 	st     *chat.Standing // what is known of the thread, where that was asked
-	aside  bool           // it calls nobody
+	said   front.Spoken
+	aside  bool // it calls nobody
 }
 
 // route says in which thread a message is to be answered. It returns errNotOurs
 // for a message that isn't for the bot.
 func (a *Adapter) route(ctx context.Context, ev api.Event) (routed, error) {
-	if _, _, heard := a.author(ev); !heard || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
+	by, _, heard := a.author(ev)
+	if by == "" || a.own(ev) || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
 		return routed{}, errNotOurs
 	}
-	r := routed{thread: a.threadOf(ev)}
 	me, others := mentions(textOf(ev), a.isMe)
-	called := api.IsDM(ev.Channel) || me || ev.Type == "app_mention"
+	r := routed{thread: a.threadOf(ev), said: front.Spoken{
+		By: chat.UserID(by), Starts: by == ev.Starter, Called: api.IsDM(ev.Channel) || me || ev.Type == "app_mention",
+		Others: others, Text: ev.Text, Sent: api.SentAt(ev.TS), Follows: a.o.Follow, Outside: !heard,
+	}}
 	if !ev.IsReply() || r.thread.Root == "" {
-		if !called {
+		if !heard || !r.said.Called {
 			return r, errNotOurs
 		}
 		return r, nil
@@ -65,14 +74,19 @@ func (a *Adapter) route(ctx context.Context, ev api.Event) (routed, error) {
 		return r, fmt.Errorf("look at the thread: %w", err)
 	}
 	r.st = &st
-	by, _, _ := a.author(ev)
-	ours, aside := front.Hears(st, front.Spoken{
-		By: chat.UserID(by), Starts: by == ev.Starter, Called: called, Others: others, Text: ev.Text, Sent: api.SentAt(ev.TS), Follows: a.o.Follow,
-	})
-	if r.aside = aside; !ours {
-		return r, errNotOurs
+	return r, r.hear()
+}
+
+// hear says whether the message is for the bot.
+func (r *routed) hear() error {
+	ours := false
+	if r.st != nil {
+		ours, r.aside = front.Hears(*r.st, r.said)
 	}
-	return r, nil
+	if !ours {
+		return errNotOurs
+	}
+	return nil
 }
 
 // threadOf is the thread that a message belongs to, or would open.
@@ -94,12 +108,19 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 		return err
 	}
 	from, heard, err := a.admit(ctx, ev)
-	if err != nil || !heard {
+	if err != nil {
 		return err
+	}
+	if !heard {
+		to.said.Outside = true
+		if to.hear() != nil {
+			return nil
+		}
 	}
 	thread := to.thread
 	m := a.convert(ctx, thread, ev)
 	m.From.Barred, m.From.Kind, m.Aside = from.Barred, from.Kind, to.aside
+	m.Outside = to.said.Outside
 	opens := ev.TS == thread.Root
 	if opens {
 		a.titles.Put(thread, layout.Shorten(chat.Flat(m.Text), mostSessionTitle))
@@ -176,7 +197,7 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev api.Event) erro
 	if ev.Previous != nil && textOf(*ev.Previous) == textOf(now) {
 		return nil
 	}
-	if _, _, heard := a.author(now); !heard {
+	if a.own(now) {
 		return nil
 	}
 	when := chat.FirstOf(ev.EventTS, ev.TS)

@@ -74,11 +74,11 @@ func TestRoute(t *testing.T) {
 		{"muted, unmute", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "Unmute") }, chat.Standing{Known: true, Muted: true, Callers: []chat.UserID{"U0ADA"}}, []string{"Unmute"}},
 		{"muted, mentioned", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0BOT> and now?") }, chat.Standing{Known: true, Muted: true, Callers: []chat.UserID{"U0BOB"}}, []string{"and now?"}},
 		{"unknown thread", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{}, nil},
-		{"mentions only others", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> look") }, chat.Standing{Known: true}, nil},
+		{"mentions only others", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> look") }, chat.Standing{Known: true}, []string{"aside: @cleo look"}},
 		{"mentions others too", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> and <@U0BOT> look") }, chat.Standing{Known: true}, []string{"@cleo and @nod look"}},
-		{"not followed", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true}, nil},
+		{"not followed", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true}, []string{"aside: and now?"}},
 		{"stop", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, " Stop ") }, chat.Standing{Known: true, Running: true}, []string{"Stop"}},
-		{"stop at rest", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "stop") }, chat.Standing{Known: true}, nil},
+		{"stop at rest", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "stop") }, chat.Standing{Known: true}, []string{"aside: stop"}},
 		{"private channel", nil, func(o *office, _ string) { o.fake.Say("U0BOB", "C0SECRET", "<@U0BOT> psst") }, chat.Standing{}, []string{"psst"}},
 		{"direct", nil, func(o *office, _ string) { o.fake.Say("U0ADA", dm(o.fake), "hi") }, chat.Standing{}, []string{"hi"}},
 		{"a bot", nil, func(o *office, _ string) {
@@ -89,7 +89,16 @@ func TestRoute(t *testing.T) {
 		}, chat.Standing{}, []string{"hi"}},
 		{"a program in a person's name", nil, func(o *office, r string) {
 			o.fake.Write(fakeslack.Line{User: "U0ADA", Bot: "B0MCP", Channel: general, Thread: r, Text: "y"})
-		}, chat.Standing{Known: true, Running: true, Callers: []chat.UserID{"U0ADA"}}, nil},
+		}, chat.Standing{Known: true, Running: true, Callers: []chat.UserID{"U0ADA"}}, []string{"outside: y"}},
+		{"a bot in the thread", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) {
+			o.fake.Write(fakeslack.Line{Bot: "B0OTHER", Username: "ci", Channel: general, Thread: r, Text: "<@U0BOT> stop: build 512 failed"})
+		}, chat.Standing{Known: true, Running: true}, []string{"outside: stop: build 512 failed"}},
+		{"somebody who is not heard", func(o *Options) { o.Allow = []string{"user:U0CLEO"} }, func(o *office, r string) {
+			o.fake.Reply("U0BOB", general, r, "<@U0BOT> stop")
+		}, chat.Standing{Known: true, Running: true}, []string{"outside: stop"}},
+		{"somebody who is not heard, elsewhere", func(o *Options) { o.Allow = []string{"user:U0CLEO"} }, func(o *office, r string) {
+			o.fake.Reply("U0BOB", general, r, "<@U0BOT> hi")
+		}, chat.Standing{}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,7 +113,10 @@ func TestRoute(t *testing.T) {
 			var got []string
 			for _, m := range o.in.Messages {
 				text := m.Text
-				if m.Aside {
+				switch {
+				case m.Outside:
+					text = "outside: " + text
+				case m.Aside:
 					text = "aside: " + text
 				}
 				if text != "the end" {
@@ -314,13 +326,13 @@ func TestBackfill(t *testing.T) {
 	o.stop()
 	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
 	o.fake.Reply("U0BOB", general, root, "two")
-	o.fake.Reply("U0BOB", general, root, "<@U0CLEO> not for the bot")
+	o.fake.Reply("U0BOB", general, root, "<@U0CLEO> for her")
 	o.fake.Say("U0BOB", general, "<@U0BOT> three")
 	o.fake.Say("U0ADA", dm, "direct two")
 	o.fake.Say("U0CLEO", o.fake.DM("U0CLEO"), "a new conversation")
 	o.run(nil)
-	o.in.Await(t, func() bool { return len(o.in.Messages) >= 6 })
-	want := map[string]bool{"one": true, "two": true, "three": true, "direct one": true, "direct two": true, "a new conversation": true}
+	o.in.Await(t, func() bool { return len(o.in.Messages) >= 7 })
+	want := map[string]bool{"@cleo for her": true, "one": true, "two": true, "three": true, "direct one": true, "direct two": true, "a new conversation": true}
 	got := map[string]bool{}
 	for _, text := range o.in.Texts() {
 		got[text] = true

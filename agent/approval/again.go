@@ -118,7 +118,7 @@ func (k Case) shownOf(rules memory.Rules) (out []chat.UserID) {
 		}
 		for _, m := range t.Live() {
 			add(m.From.ID)
-			for _, q := range m.Quoted {
+			for _, q := range m.FromOthers() {
 				add(q.From.ID)
 			}
 		}

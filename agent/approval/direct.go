@@ -82,7 +82,9 @@ func Excluded(c *thread.Call) (out []chat.User) {
 		}
 	}
 	for _, m := range c.Turn.Msgs {
-		add(m.From)
+		if !m.Aside {
+			add(m.From)
+		}
 	}
 	for _, u := range c.Turn.Voices {
 		add(u)

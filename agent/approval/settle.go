@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
 	"nod/chat"
@@ -77,7 +78,7 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(k.Tools.Names(), ", "))
 	}
 	if !tool.Entitled(c.Turn, c.Step.Seen) {
-		return textNotFor + orSo
+		return fmt.Sprintf(textNotFor, phrase.Names(tool.NotFor(c.Turn, c.Step.Seen))) + orSo
 	}
 	if k.Thread.IsOff(c.Tool) {
 		return "This tool is switched off in this thread." + orSo
@@ -106,7 +107,7 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 }
 
 // textNotFor is the result of a call whose tool is not for everybody in the turn.
-const textNotFor = "denied: only some people may ask for this tool, and a message of somebody else is in this turn."
+const textNotFor = "denied: only some people may ask for this tool, and a message of %s is in this turn."
 
 // notOne says why arguments are no JSON object.
 func notOne(text string) string {

@@ -30,6 +30,15 @@ const mostBrief = 60
 // Name is a person's name in a sentence of Markdown: it is no link and no other markup.
 func Name(u chat.User) string { return literal.Replace(Brief(u.Display())) }
 
+// Names lists people by name, in a sentence of Markdown.
+func Names(users []chat.User) string {
+	var names []string
+	for _, u := range users {
+		names = append(names, Name(u))
+	}
+	return strings.Join(names, ", ")
+}
+
 var literal = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "~", `\~`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`)
 
 // FirstSentence is the first sentence of a description.

@@ -18,10 +18,12 @@ const everyone = "everyone"
 
 // Entitled says whether all people whose words are in a turn may ask for the tool.
 func (t Tool) Entitled(turn *thread.Turn, seen uint64) bool {
-	if turn == nil || len(t.For) == 0 {
-		return true
-	}
-	return !slices.ContainsFunc(turn.Senders(seen), func(u chat.User) bool { return !t.IsFor(u.ID, turn.Belongs[u.ID].In) })
+	return turn == nil || len(t.NotFor(turn, seen)) == 0
+}
+
+// NotFor lists the people whose words are in a turn and who may not ask for the tool.
+func (t Tool) NotFor(turn *thread.Turn, seen uint64) []chat.User {
+	return slices.DeleteFunc(turn.Senders(seen), func(u chat.User) bool { return t.IsFor(u.ID, turn.Belongs[u.ID].In) })
 }
 
 // IsFor says whether a person may ask for a tool, who is in these groups.

@@ -58,7 +58,7 @@ func (w Watch) strangers() []said {
 			for _, f := range m.Files {
 				out = append(out, said{f.Name + "\n" + f.Text, fileSource(f)})
 			}
-			for _, q := range m.Quoted {
+			for _, q := range m.FromOthers() {
 				out = append(out, said{q.Text, "a message of " + phrase.Brief(q.From.Display())})
 			}
 		}

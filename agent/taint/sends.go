@@ -41,7 +41,7 @@ func (w Watch) personTexts() []string {
 	var out []string
 	for _, t := range w.Thread.Shown(w.Thread.Trim) {
 		for _, m := range t.Live() {
-			if !m.From.Bot && m.Form == nil { // most of a form was there before
+			if !m.From.Bot && !m.Outside && m.Form == nil { // most of a form was there before
 				out = append(out, m.Text)
 			}
 		}
@@ -133,7 +133,7 @@ func carriesAddress(m *thread.Message, address string) bool {
 			return true
 		}
 	}
-	for _, q := range m.Quoted {
+	for _, q := range m.FromOthers() {
 		if holds(q.Text, address) {
 			return true
 		}

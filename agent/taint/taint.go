@@ -137,7 +137,7 @@ func messageSource(m *thread.Message) string {
 	if len(m.Files) > 0 {
 		return fileSource(m.Files[0])
 	}
-	for _, q := range m.Quoted {
+	for _, q := range m.FromOthers() {
 		if !q.Own {
 			return "a message of " + phrase.Brief(q.From.Display())
 		}

@@ -57,7 +57,11 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		s.noteCaller(b.From.ID)
 	}
 	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text, Steps: s.latestSteps(b.Text)}
-	if b.From.Bot {
+	switch {
+	case b.Outside:
+		s.hearMessage(m)
+		return
+	case b.From.Bot:
 		s.hearBot(m)
 		return
 	}

@@ -21,7 +21,7 @@ func (t *Turn) Senders(seen uint64) []chat.User {
 	}
 	for _, m := range t.Live() {
 		same := func(u chat.User) bool { return u.ID == m.From.ID }
-		if m.Seq <= seen && !slices.ContainsFunc(out, same) {
+		if m.Seq <= seen && !(m.Aside && m.From.Bot) && !slices.ContainsFunc(out, same) {
 			out = append(out, m.From)
 		}
 	}
@@ -166,9 +166,9 @@ func (t *Turn) try(b memory.Opened) {
 	t.Tries = max(b.Try-1, 0)
 }
 
-// Spoke says whether a person wrote in the turn, or in an earlier try of it.
+// Spoke says whether a person wrote to the bot in the turn, or in an earlier try of it.
 func (t *Turn) Spoke(who chat.UserID) bool {
-	return slices.ContainsFunc(t.Msgs, func(m *Message) bool { return m.From.ID == who }) ||
+	return slices.ContainsFunc(t.Msgs, func(m *Message) bool { return m.From.ID == who && !m.Aside }) ||
 		slices.ContainsFunc(t.Voices, func(u chat.User) bool { return u.ID == who })
 }
 

@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"agent/phrase":              {"agent/speak", "agent/thread", "chat"},
 	"agent/strategy":            {"agent/thread", "memory"},
 	"agent/taint":               {"agent/phrase", "agent/policy", "agent/thread", "chat", "memory"},
-	"agent/approval":            {"agent/policy", "agent/taint", "agent/thread", "chat", "llm/args", "memory"},
+	"agent/approval":            {"agent/phrase", "agent/policy", "agent/taint", "agent/thread", "chat", "llm/args", "memory"},
 	"agent/prompt":              {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "llm", "memory"},
 	"agent/view":                {"agent/approval", "agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
 	"agent/speak":               {"llm", "llm/args", "llm/thought"},

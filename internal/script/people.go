@@ -17,11 +17,13 @@ func (p *play) says(who, text string) {
 		return
 	}
 	who, file, attached := strings.Cut(who, " with ")
+	who, as, _ := strings.Cut(who, " ")
 	p.msgs++
 	id := fmt.Sprintf("m%d", p.msgs)
 	m := chat.Message{
 		Ref:  chat.MessageRef{Platform: "board", Channel: "c", ID: id},
-		From: chat.User{ID: chat.UserID(who), Name: who}, Text: text, Sent: time.Now(),
+		From: chat.User{ID: chat.UserID(who), Name: who, Bot: strings.Contains(as, "bot")}, Text: text, Sent: time.Now(),
+		Aside: as != "", Outside: strings.Contains(as, "outside"),
 	}
 	if attached {
 		m.Files = []chat.File{{Name: file, MediaType: "text/plain", Text: "what the file says"}}

@@ -181,7 +181,7 @@ type Approvals struct {
 	Timeout          time.Duration `yaml:"timeout" schema:"positive" default:"30m" doc:"Then the call is denied. Default 30m"`
 	Approvers        []string      `yaml:"approvers" schema:"approver,some" default:"[requester]" want:"must name somebody: write requester, anyone, user:ID, group:ID or role:ID" doc:"requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [requester]"`
 	Quorum           int           `yaml:"quorum" schema:"min=1" default:"1" want:"must be at least 1" doc:"Distinct approvers needed. Default 1"`
-	ExcludeRequester Exclude       `yaml:"exclude_requester" default:"false" doc:"true: the two-person rule, nobody whose message is in the turn may approve; thread: nobody whose message the model is shown. Default false"`
+	ExcludeRequester Exclude       `yaml:"exclude_requester" default:"false" doc:"true: the two-person rule, nobody who wrote to nod in the turn may approve; thread: nobody whose message the model is shown. Default false"`
 	Approve          []string      `yaml:"approve" schema:"emoji,some" default:"[✅, 👍]" want:"must have at least one emoji" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
 	Buttons          bool          `yaml:"buttons" default:"true" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
 	By               []Way         `yaml:"by" schema:"some" default:"[reaction, button, word]" want:"must name at least one of reaction, button and word" doc:"Which ways approve: reaction, button, word; every way denies. A program can react in a person's name, but can't click: [button] for a call that hurts. Default [reaction, button, word]"`
