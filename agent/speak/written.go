@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
+
+	"nod/llm"
 )
 
 // A server without a parser for its model's calls leaves them in the text. Such a call
@@ -171,8 +174,9 @@ func (k kit) unwritten(text string) string {
 	if fenced && strings.Count(text, "```") < 2 {
 		_, body, _ = strings.Cut(text, "\n")
 	}
-	if strings.IndexAny(body, " \n") < 0 || strings.IndexByte("{[", body[0]) >= 0 || k.isPython(body+")") {
-		return "" // a word may become a name
+	begins := slices.ContainsFunc(k, func(t llm.Tool) bool { return strings.HasPrefix(t.Name, body) || strings.HasPrefix(body, t.Name+"(") })
+	if begins || strings.IndexByte("{[", body[0]) >= 0 {
+		return ""
 	}
 	return strings.TrimSpace(text)
 }
