@@ -17,8 +17,8 @@ import (
 
 // HTML draws a text for a browser. Only CommonMark becomes markup. HTML in the text is
 // shown as text. A picture becomes a link, so that nothing is fetched without a click.
-// A link goes to the web or to a mailbox, or is none; it opens elsewhere and does not
-// reveal its page.
+// An address in the text is a link. A link goes to the web or to a mailbox, or is none;
+// it opens elsewhere and does not reveal its page.
 func HTML(src string) string {
 	if !tame(src) || !plainWords(src) {
 		return `<p class="plain">` + html.EscapeString(src) + "</p>"
@@ -37,6 +37,7 @@ func HTML(src string) string {
 var safeParser = parser.NewParser(
 	parser.WithBlockParsers(without(parser.DefaultBlockParsers(), parser.NewHTMLBlockParser())...),
 	parser.WithInlineParsers(without(inlineParsers, parser.NewRawHTMLParser())...),
+	parser.WithInlineParsers(util.Prioritized(extension.NewLinkifyParser(), 999)),
 	tableParser,
 	parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 )

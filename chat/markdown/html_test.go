@@ -17,6 +17,9 @@ func TestHTML(t *testing.T) {
 		"[a](javascript:b)":               "<p>a</p>\n",
 		"[a](/say)":                       "<p>a</p>\n",
 		"[a](//b.c)":                      "<p>a</p>\n",
+		"(see https://b.c/d_e?f=g).":      `<p>(see <a href="https://b.c/d_e?f=g" target="_blank" rel="noopener noreferrer nofollow">https://b.c/d_e?f=g</a>).</p>` + "\n",
+		"www.b.c `https://b.c`":           `<p><a href="http://www.b.c" target="_blank" rel="noopener noreferrer nofollow">www.b.c</a> <code>https://b.c</code></p>` + "\n",
+		"ftp://b.c javascript://b.c":      "<p>ftp://b.c javascript://b.c</p>\n",
 		"<data:text/html,x>":              "<p>data:text/html,x</p>\n",
 		"![a](https://b.c/d.png)":         `<p><a href="https://b.c/d.png" target="_blank" rel="noopener noreferrer nofollow">a</a></p>` + "\n",
 		"![](data:image/png;base64,x)":    "<p></p>\n",
@@ -34,7 +37,7 @@ func TestHTML(t *testing.T) {
 // For any text of a model, the browser's document holds only text and layout, and links
 // only to the web.
 func FuzzHTML(f *testing.F) {
-	for _, s := range []string{"<img src=x onerror=y>", "[a](JaVaScRiPt:x)", "![![a](b)](c)", "[![a](http://b)](http://c)", "<http://a\"b>", "[a]: javascript:x\n[a]", "```x\" onload=\"y\nz\n```", "# a {onclick=b}"} {
+	for _, s := range []string{"<img src=x onerror=y>", "[a](JaVaScRiPt:x)", "![![a](b)](c)", "[![a](http://b)](http://c)", "<http://a\"b>", "[a]: javascript:x\n[a]", "```x\" onload=\"y\nz\n```", "# a {onclick=b}", "(ftp://a.b/_www.c.d\"e"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
