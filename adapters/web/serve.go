@@ -135,6 +135,9 @@ func (a *Adapter) page(w http.ResponseWriter, r *http.Request) {
 // hints are what one may try here.
 func (a *Adapter) hints(v view) []string {
 	out := slices.Clone(a.o.Hints)
+	if !v.flat() {
+		out = append(out, a.o.Together...)
+	}
 	if c, ok := channelNamed(v.Channel); ok && !c.open {
 		for i := range out {
 			out[i] = "@" + nod + " " + out[i]

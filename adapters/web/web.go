@@ -43,6 +43,7 @@ type Options struct {
 	// platform says when it changed ([Adapter.Changed]). The zero one is none.
 	Terminal chat.ThreadID
 	Hints    []string // what one may try, shown where nothing was said
+	Together []string // the same, where it takes somebody else
 	Now      func() time.Time
 	Notes    door.Notes // keep who was let in over restarts; nil: nothing does
 }

@@ -48,6 +48,7 @@ func TestPageIsAccessible(t *testing.T) {
 			w.looked(string(axe), at+", "+scheme)
 		}
 	}
+	ada.do(chromedp.EmulateViewport(1440, 900))
 	look(ada, "nothing was said")
 	ada.say("what is 17% of 2340?")
 	ada.answers("397.8")
@@ -64,6 +65,10 @@ func TestPageIsAccessible(t *testing.T) {
 	look(ben, "why it was denied")
 	ben.do(chromedp.EmulateViewport(360, 700))
 	look(ben, "in a narrow window")
+	ben.do(chromedp.EmulateViewport(320, 256)) // 400 % of a window with 1280 pixels
+	ben.until(`document.documentElement.scrollWidth <= innerWidth && document.querySelector("#log-thread").clientHeight > 60`)
+	ben.hit(`document.querySelector("#log-thread .because input[name=reason]:not([type=hidden])")`)
+	shoot(ben, "at 400 percent")
 }
 
 // scheme has the page look light or dark.

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // office is a program that serves the page, which a test can end and start again
@@ -237,6 +238,13 @@ func (w *window) until(expr string) {
 	}
 }
 
+// keys types keys where the focus is, and waits until an expression holds.
+func (w *window) keys(keys, until string) {
+	w.t.Helper()
+	w.do(chromedp.KeyEvent(keys))
+	w.until(until)
+}
+
 // last is a message of the thread: the newest of its kind, in a state.
 func last(kind, state string) string {
 	return fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="%s"]')).at(-1).matches('[data-state="%s"]')`, kind, state)
@@ -309,10 +317,24 @@ func TestPageConversation(t *testing.T) {
 	ada.until(`!document.querySelector("#log-thread b:not(.who), #log-thread img[src=x]")`)
 	shoot(ada, "conversation")
 
+	// Keys step from message to message and explain themselves. Escape closes one thing.
+	ada.js(`(document.activeElement.blur(), true)`)
+	ada.keys("k", `document.activeElement === Array.from(document.querySelectorAll("#log-thread .card")).at(-1)`)
+	ada.keys("k", `document.activeElement === Array.from(document.querySelectorAll("#log-thread .card")).at(-2)`)
+	ada.keys("j", `document.activeElement === Array.from(document.querySelectorAll("#log-thread .card")).at(-1)`)
+	ada.keys("?", `document.querySelector("#help").open`)
+	ada.keys(kb.Escape, `!document.querySelector("#help").open`)
+	ada.hit(`document.querySelector("#log-thread .react")`)
+	ada.until(`document.querySelector("#picker").matches(":popover-open")`)
+	ada.keys(kb.Escape, `!document.querySelector("#picker").matches(":popover-open")`)
+	ada.writes("#composer", "half")
+	ada.keys(kb.Escape, `document.activeElement === document.body && document.querySelector("#composer").value === "half"`)
+
 	// Every control has a name for screen readers, and each element an id of its own.
 	ada.until(`Array.from(document.querySelectorAll("button, a, summary, select, textarea, input:not([type=hidden])")).every((e) =>
 		(e.getAttribute("aria-label") || e.textContent || e.labels[0].textContent).trim())`)
 	ada.until(`new Set(Array.from(document.querySelectorAll("[id]"), (e) => e.getAttribute("id"))).size === document.querySelectorAll("[id]").length`)
+	ada.keys(kb.Escape, `!document.querySelector("#log-thread")`)
 }
 
 // Who wrote a message changes it, and takes it back.
@@ -351,6 +373,8 @@ func TestPageGrows(t *testing.T) {
 	ada.until(`Array.from(document.querySelectorAll('#log-thread [data-kind="answer"][data-state="done"]')).length === 2`)
 	ada.until(`window.grew > 0`)
 	ada.until(`!document.querySelector('[data-state="growing"]')`)
+	ada.click("Try again")
+	ada.until(`/try 1/.test(Array.from(document.querySelectorAll('#log-thread [data-state="done"]')).at(-1).querySelector(".earlier").innerText)`)
 }
 
 // A file that is attached is drawn, and the picture is seen, in a narrow window
@@ -359,13 +383,12 @@ func TestPageChart(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ada := o.visit(browser(t), "ada")
-	file := filepath.Join(t.TempDir(), "visits.csv")
-	if err := os.WriteFile(file, []byte("month,visits\n2026-01,120\n2026-02,180\n2026-03,150\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ada.do(chromedp.SetUploadFiles(chromedp.CSS(`input[type="file"]`), []string{file}))
+	ada.js(`(window.hold = (name, text) => { const all = new DataTransfer(); all.items.add(new File([text], name)); return all; }, true)`)
+	ada.js(`(document.querySelector("#composer").dispatchEvent(new ClipboardEvent("paste", {clipboardData: hold("visits.csv", "month,visits\n2026-01,120\n2026-02,180\n2026-03,150\n"), bubbles: true, cancelable: true})), true)`)
+	ada.js(`(document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: hold("why.txt", "for ben"), bubbles: true, cancelable: true})), true)`)
+	ada.until(`document.querySelector("#chosen").innerText === "visits.csv, why.txt"`)
 	ada.say("please draw this")
-	ada.until(`document.querySelector('#log-thread [data-kind="message"]').innerText.includes("visits.csv")`)
+	ada.until(`["visits.csv", "why.txt"].every((name) => document.querySelector('#log-thread [data-kind="message"]').innerText.includes(name))`)
 	ada.until(`document.querySelector('#log-thread [data-kind="file"] img').naturalWidth > 100`)
 	ada.answers("Here is the chart")
 	shoot(ada, "chart")
@@ -393,9 +416,15 @@ func TestPageApproval(t *testing.T) {
 	ada.until(last("approval", "approved"))
 	ada.answers("restarted api")
 
+	ben.do(chromedp.EmulateViewport(1280, 500))
+	ben.until(`(document.querySelector("#log-thread").scrollTop = 0) === 0`)
 	ada.say("restart service web")
 	ben.until(last("approval", "waiting"))
-	ben.click("Deny")
+	ben.click("new ↓")
+	ben.until(`((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 2)(document.querySelector("#log-thread"))`)
+	ben.js(`(document.activeElement.blur(), true)`)
+	ben.keys("d", `document.activeElement.matches('#log-thread [data-state="waiting"]')`)
+	ben.do(chromedp.KeyEvent("d"))
 	ada.until(last("approval", "denied"))
 	ada.until(`!document.querySelector("#log-thread input[name=reason]")`)
 	ben.until(`document.activeElement.name === "reason"`)
@@ -429,6 +458,14 @@ func TestPageDemo(t *testing.T) {
 	shoot(ben, "preview")
 	ben.click("Approve")
 	ada.answers("deployed api")
+	ada.say("disk_free")
+	ada.js(`(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`)
+	ada.hit(`document.querySelector("#log-thread .copy")`)
+	ada.until(`/Copied/.test(document.querySelector("#log-thread .copy").innerText) && copied === document.querySelector("#log-thread .copy + pre").innerText`)
+
+	// Between one person and nod nothing is suggested that takes two.
+	ada.hit(`document.querySelector('#side [data-place="@nod"]')`)
+	ada.until(`document.querySelectorAll(".hint").length === 4 && !document.querySelector("#hints").innerText.includes("somebody else")`)
 }
 
 // An approval outlives the program: it can be given after the next start, and by
