@@ -115,8 +115,19 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 	t.Parallel()
 	a := asking(newTool("deploy", policy.Ask, anyone))
 	vote := entry(6, memory.Reaction{Reaction: chat.Reaction{On: ref("ask/d"), By: chat.User{ID: "ada"}, Emoji: "✅", Found: true}})
+	elsewhere := chat.MessageRef{Platform: "slack", Channel: "ops", ID: "copy"}
+	copied := append(askedBy(t, a), entry(6, memory.Notified{Call: "d", Places: []string{"channel:ops"}}),
+		entry(7, memory.Posted{Key: "copy/d/channel:ops", Ref: elsewhere}))
+	onCopy := memory.Reaction{Reaction: chat.Reaction{On: elsewhere, By: chat.User{ID: "ada"}, Emoji: "✅", Found: true}}
+	edits := append(askedBy(t, a), entry(6, memory.Change{Call: "d", By: chat.User{ID: "ada"}, Args: `{"env":"test"}`}))
+	edited, ok := a.Changed(agent.NewLog(edits, agent.Claim{}), agent.Change{Seq: 6}, nil)
+	if !ok || edited.Refused != "" {
+		t.Fatalf("the edit is refused: %+v", edited)
+	}
 	for name, log := range map[string][]memory.Entry{
 		"waits":    append(askedBy(t, a), vote, entry(7, memory.Lost{})),
+		"a copy":   append(slices.Clone(copied), entry(8, onCopy), entry(9, memory.Lost{})),
+		"an edit":  append(edits, entry(7, edited), entry(8, memory.Lost{})),
 		"approved": append(approvedAt(askedBy(t, a)), entry(7, memory.Lost{})),
 		"no card":  append(askedBy(t, a)[:4], entry(5, memory.Lost{})),
 	} {
@@ -125,6 +136,9 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 		for _, b := range all {
 			if x, ok := b.(memory.Asked); ok && x.Restored && x.Number == 101 {
 				asked++
+				if edited := x.Digest != log[3].Body.(memory.Asked).Digest; edited != (name == "an edit") {
+					t.Errorf("%s: it is asked for with other arguments: %v", name, edited)
+				}
 			}
 		}
 		old, edits := act.(agent.Edit)
@@ -133,7 +147,7 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 		switch {
 		case asked != 1:
 			t.Errorf("%s: it is asked anew %d times: %+v", name, asked, all)
-		case judges && judge.Reaction.On == ref("ask/d"): // it is told why it does not count
+		case judges && judge.Reaction.By.ID == "ada": // it is told why it does not count
 			if _, v, _, ok := a.Vote(agent.NewLog(append(log, recorded(log, all)...), agent.Claim{}), nil); !ok || v.Counts {
 				t.Errorf("%s: the old vote counts", name)
 			}
@@ -145,12 +159,53 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 			t.Errorf("%s: then comes %+v", name, act)
 		}
 	}
+	shown := append(slices.Clone(copied), entry(8, memory.Lost{Call: "d", Shows: "Approved by ann · done in 0.1 s"}))
+	ended, _ := older(t, a, shown, agent.Claim{})
+	for _, act := range a.Beside(agent.NewLog(append(shown, recorded(shown, ended)...), agent.Claim{})) {
+		if e, edits := act.(agent.Edit); edits {
+			t.Errorf("a copy of a card that shows more is drawn again: %q", e.Post.Approval.Headline)
+		}
+	}
 	other := asking(newTool("deploy", policy.Ask, anyone))
 	other.Tools[0].Definition = "another"
 	log := append(askedBy(t, a), vote, entry(7, memory.Lost{}))
 	all, _ := older(t, other, log, agent.Claim{})
 	if x, ok := all[len(all)-1].(memory.Asked); !ok || !x.Restored || x.Digest == log[3].Body.(memory.Asked).Digest {
 		t.Errorf("a call whose tool changed is asked anew as %+v", all)
+	}
+}
+
+// A grant from before a restore may have been used up or taken back since. So it allows
+// nothing, also where the log was trimmed, and people are asked.
+func TestAGrantOfBeforeARestore(t *testing.T) {
+	t.Parallel()
+	rules := anyone
+	rules.Grants = memory.Grants{Most: time.Hour, Uses: 5}
+	a := asking(newTool("deploy", policy.Ask, rules))
+	asked := askedBy(t, a)[3].Body.(memory.Asked)
+	given := memory.Granted{Number: 1, Tool: "deploy", Digest: asked.Digest, Args: `{"env":"prod"}`, By: []chat.User{{ID: "ada"}}, For: time.Hour, Uses: 5, Rules: rules}
+	carried := memory.Trimmed{Before: 1, Grants: []memory.Carried{{Granted: given, Until: morning.Add(time.Hour), Used: 1}}}
+	call := stepWith(1, 1, 2, memory.Call{ID: "d", Tool: "deploy", Args: `{"env":"prod"}`, Object: true})
+	for name, x := range map[string]struct {
+		entries []memory.Body
+		asks    bool
+	}{
+		"no restore":      {[]memory.Body{given}, false},
+		"given before":    {[]memory.Body{given, memory.Lost{}}, true},
+		"used since":      {[]memory.Body{given, memory.Lost{Own: true}}, true},
+		"trimmed before":  {[]memory.Body{carried, memory.Lost{}}, true},
+		"a card is older": {[]memory.Body{given, memory.Lost{Call: "x", Shows: "Expired"}}, true},
+		"given since":     {[]memory.Body{memory.Lost{}, given}, false},
+	} {
+		log := entriesOf(append(x.entries, from("ada", "go"))...)
+		n := uint64(len(log))
+		step := call
+		step.Turn, step.Seen = n, n+1
+		log = append(log, entry(n+1, memory.Opened{Turn: n, Name: "1", Requester: chat.User{ID: "ada"}}), entry(n+2, step))
+		all, act := older(t, a, log, agent.Claim{})
+		if _, asks := act.(agent.Open); asks != x.asks {
+			t.Errorf("%s: it asks: %v; recorded %+v, then %+v", name, asks, all, act)
+		}
 	}
 }
 

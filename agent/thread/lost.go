@@ -15,6 +15,9 @@ import (
 // the log, so the next card counts from the next hundred.
 func (s *Thread) takeLost(seq uint64, b memory.Lost) {
 	s.Approvals.Asks = (s.Approvals.Asks+int(min(b.Lines, math.MaxInt32)))/100*100 + 100
+	for _, g := range s.Approvals.Grants { // it may have been used up or taken back since
+		g.over = true
+	}
 	if c := s.Calls[b.Call]; c != nil && c.Open() {
 		c.Card.Shows = b.Shows
 	}

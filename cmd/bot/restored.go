@@ -100,14 +100,32 @@ func (p *program) restored(ctx context.Context, copied time.Time, threads []chat
 	if err := birth.Bear(ctx, p.store); err != nil {
 		return err
 	}
+	doubt := func(thread chat.ThreadID, err error) error {
+		lost := memory.Lost{Reason: "the store came back older: no approval from before counts"}
+		if err == nil {
+			_, err = p.store.Put(ctx, thread, lost, restoredAt(birth)+"/"+thread.String())
+		}
+		if err != nil {
+			return fmt.Errorf("note that the store came back older: %w", err)
+		}
+		return nil
+	}
+	var longest time.Duration // that a grant holds
+	for _, t := range p.agent.Tools {
+		longest = max(longest, t.Rules.Grants.Most)
+	}
 	for _, platform := range []string{slack.Platform, discord.Platform} {
 		for w, err := range p.store.Pending(ctx, platform) {
-			if err != nil {
-				return fmt.Errorf("list approvals: %w", err)
+			if err := doubt(w.Thread, err); err != nil {
+				return err
 			}
-			lost := memory.Lost{Reason: "the store came back older: no approval from before counts"}
-			if _, err := p.store.Put(ctx, w.Thread, lost, restoredAt(birth)+"/"+w.Thread.String()); err != nil {
-				return fmt.Errorf("note that the store came back older: %w", err)
+		}
+		if longest == 0 {
+			continue
+		}
+		for w, err := range p.store.Watermarks(ctx, platform, time.Now().Add(-longest), 0) {
+			if err := doubt(w.Thread, err); err != nil {
+				return err
 			}
 		}
 	}

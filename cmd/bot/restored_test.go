@@ -110,6 +110,39 @@ func TestOpsRestoredOnANewMachineAnswersNothingAgain(t *testing.T) {
 	}
 }
 
+// A grant of before the copy holds no more: it was taken back since. A 🔄 that was heard
+// since is not heard again.
+func TestOpsRestoredHoldsNoGrant(t *testing.T) {
+	t.Parallel()
+	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{extra: "approvals: {grants: {most: 1h, uses: 20}}"})
+	save, restore := n.copySQLite()
+	n.start()
+	at := n.w.mention("ada", "deploy web")
+	n.ask(at, "web")
+	eventually(t, "the approval is noted", func() bool { return n.waits() == 1 })
+	n.w.reply("ada", at, "allow 1 1h")
+	answer := n.find(at, "The tool says: deployed web")
+	n.recorded(1)
+	save()
+	n.w.reply("ada", at, "revoke 1")
+	n.w.react("ada", answer.place, "🔄")
+	n.find(at, "Try 2")
+	proof := n.w.mention("ada", "hello")
+	n.find(proof, "You said: hello")
+	n.stop()
+	restore()
+	if err := os.Remove(filepath.Join(filepath.Dir(n.file), "nod.key.checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	n.find(proof, "I was restored from a copy of 2")
+	n.w.reply("ada", at, "deploy web")
+	n.find(at, "Approval 101: deploy")
+	if ran, tries := n.ran(), n.count(at, "Try 2"); len(ran) != 1 || tries != 1 {
+		t.Errorf("ran %q, and tried %d times", ran, tries)
+	}
+}
+
 // A letter that no turn has taken in stands last, and has no number: it proves nothing.
 func TestReaches(t *testing.T) {
 	t.Parallel()
