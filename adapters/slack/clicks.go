@@ -262,7 +262,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction) error {
 	author := a.from(ctx, ev)
 	a.learn(ctx, a.o.NameWait, mentioned(ev.Text))
 	w := a.words(ctx)
-	w.self = ""
+	w.self = nil
 	m := chat.Message{From: from, Text: aboutThis, Sent: api.SentAt(in.ActionTS), About: true}
 	if m.Sent.IsZero() {
 		m.Sent = a.o.Now().UTC()
@@ -282,7 +282,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction) error {
 		thread = a.threadOf(api.Event{Channel: channel, TS: root})
 		m.Ref, m.About = api.InThread(thread, root), false
 	}
-	m.Files = a.attached(ctx, thread, ev)
+	m.Files = a.attached(ctx, thread, allFiles(ev))
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, "slack:ask:"+in.TriggerID)
 	if err != nil {
 		return fmt.Errorf("put a question: %w", err)

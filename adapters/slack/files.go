@@ -25,6 +25,37 @@ type file struct {
 	Download string `json:"url_private_download"`
 	Access   string `json:"file_access"`
 	Thumb    string `json:"thumb_1024"`
+
+	Transcription struct {
+		Preview struct {
+			Content string `json:"content"`
+			More    bool   `json:"has_more"`
+		} `json:"preview"`
+	} `json:"transcription"`
+}
+
+// spoken is what is said in a voice clip, as Slack wrote it down: a text, never a word
+// such as stop.
+func (f file) spoken() string {
+	said := strings.Join(strings.Fields(f.Transcription.Preview.Content), " ")
+	switch {
+	case said == "":
+		return ""
+	case f.Transcription.Preview.More:
+		said += " …"
+	}
+	return "(said in " + chat.FirstOf(f.Name, f.Title, f.ID) + ":) " + said
+}
+
+// canvas is the media type of a document of Slack's, which it serves as a page.
+const canvas = "application/vnd.slack-docs"
+
+// page is a canvas as what it is read as.
+func (f file) page() file {
+	if f.Mimetype == canvas {
+		f.Name, f.Mimetype = chat.FirstOf(f.Name, f.Title, f.ID)+".html", "text/html"
+	}
+	return f
 }
 
 // shrunk is the picture that Slack makes of one that is too large for a model,
@@ -47,10 +78,10 @@ func (f file) shrunk() file {
 	return f
 }
 
-// attached fetches the files of a message, as far as the model can use them.
-func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev api.Event) []chat.File {
+// attached fetches files, as far as the model can use them.
+func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, files []file) []chat.File {
 	var came []intake.File
-	for _, f := range allFiles(ev) {
+	for _, f := range files {
 		if f.Mode != "tombstone" && f.Mode != "hidden_by_limit" {
 			came = append(came, a.attachment(f))
 		}
@@ -61,13 +92,13 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev api.Eve
 // attachment is a file that is still to be fetched. Of some files an event
 // tells the id only.
 func (a *Adapter) attachment(f file) intake.File {
-	f = f.shrunk()
+	f = f.shrunk().page()
 	name := chat.FirstOf(f.Name, f.Title, f.ID)
 	out := intake.File{File: chat.File{Name: name, MediaType: f.Mimetype, Size: f.Size}}
 	if f.Access == "check_file_info" {
 		out.Ask = func(ctx context.Context) (_ chat.File, err error) {
 			f, err = a.fileInfo(ctx, f.ID)
-			f = f.shrunk()
+			f = f.shrunk().page()
 			return chat.File{Name: chat.FirstOf(f.Name, f.Title, name), MediaType: f.Mimetype, Size: f.Size}, err
 		}
 	}

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"encoding/json"
-	"strings"
 
 	"nod/adapters/slack/api"
 	"nod/chat"
@@ -25,6 +24,8 @@ type attachment struct {
 	FromURL   string          `json:"from_url"`
 	Original  string          `json:"original_url"`
 	Text      string          `json:"text"`
+	Blocks    json.RawMessage `json:"blocks"`
+	Fallback  string          `json:"fallback"`
 	Files     json.RawMessage `json:"files"`
 	raw       json.RawMessage
 }
@@ -53,23 +54,29 @@ func attachments(ev api.Event) []attachment {
 	return out
 }
 
-// says is the text of an attachment, in Slack's markup. That of a message is its
-// text; an alert has a title and fields besides.
+// says is all that an attachment says, in Slack's markup, each line once: of a message
+// first its text, of an alert the title.
 func (a attachment) says() string {
-	if (a.Share || a.Message) && strings.TrimSpace(a.Text) != "" {
-		return a.Text
+	if a.Share || a.Message {
+		return joined(a.Text, dug(a.raw))
 	}
-	return dug(a.raw)
+	return joined("", dug(a.raw))
+}
+
+// pasted says whether an attachment is what the writer pasted into the message, such as the
+// cells of a sheet.
+func (a attachment) pasted() bool {
+	return len(a.Blocks) > 0 && a.Text == "" && (a.Fallback == "" || a.Fallback == noPreview) && a.AuthorID == "" && a.Author == "" && a.FromURL == "" && !a.Share && !a.Message
 }
 
 // passedOn quotes what a message passes on. author is who it is said to be by
 // where the attachment doesn't say.
 func (w words) passedOn(ev api.Event, author chat.User) []chat.Quote {
-	w.self = ""
+	w.self = nil
 	var out []chat.Quote
 	for _, a := range attachments(ev) {
 		text := w.readable(a.says())
-		if text == "" {
+		if text == "" || a.pasted() {
 			continue
 		}
 		from := author

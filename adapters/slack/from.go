@@ -39,8 +39,7 @@ func (a *Adapter) author(ev api.Event) (id string, bot, heard bool) {
 
 // own says whether the bot itself wrote a message.
 func (a *Adapter) own(ev api.Event) bool {
-	who := a.who()
-	return ev.User == who.UserID || ev.BotID != "" && ev.BotID == who.BotID
+	return a.isMe(ev.User) || a.isMe(ev.BotID)
 }
 
 // routed is where a message belongs.
@@ -139,10 +138,12 @@ func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev api.Eve
 	ctx, done := a.hurry.begin(ctx, a.lane(ev))
 	defer done()
 	m.Quoted = a.words(ctx).passedOn(ev, chat.User{Name: "somebody"})
+	files := allFiles(ev)
 	if st != nil && !st.Known {
-		m.Quoted = append(a.quoted(ctx, thread, ev, st.Horizon), m.Quoted...)
+		said, earlier := a.quoted(ctx, thread, ev, st.Horizon)
+		m.Quoted, files = append(said, m.Quoted...), append(files, earlier...)
 	}
-	m.Files = a.attached(ctx, thread, ev)
+	m.Files = a.attached(ctx, thread, files)
 }
 
 // admit says whether whoever wrote a message is heard. Bots that are answered
@@ -194,19 +195,41 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev api.Event) erro
 	if now.Subtype == "tombstone" {
 		return a.deleted(ctx, eventID, ev, now.TS)
 	}
-	if ev.Previous != nil && textOf(*ev.Previous) == textOf(now) {
-		return nil
-	}
 	if a.own(now) {
 		return nil
 	}
+	now.Channel = ev.Channel
 	when := chat.FirstOf(ev.EventTS, ev.TS)
+	if ev.Previous != nil && textOf(*ev.Previous) == textOf(now) {
+		return a.unfurled(ctx, *ev.Previous, now, api.ChangeKeys(eventID, "unfurl", ev.Channel, now.TS, when))
+	}
 	if a.order.overtaken(strings.Join([]string{"edit", ev.Channel, now.TS}, ":"), when) {
 		return nil
 	}
 	ref := api.RefOf(a.who().TeamID, ev.Channel, now.TS)
 	text := a.words(ctx).readable(textOf(now))
 	return a.Put(a.o.Inbox.Edited(ctx, ref, text, api.ChangeKeys(eventID, "edit", ev.Channel, now.TS, when)...))
+}
+
+// unfurled takes in a message that somebody linked to, which Slack adds to theirs when it
+// has looked it up: context for the next call.
+func (a *Adapter) unfurled(ctx context.Context, before, now api.Event, keys []string) error {
+	w := a.words(ctx)
+	had, has := w.passedOn(before, chat.User{Name: "somebody"}), w.passedOn(now, chat.User{Name: "somebody"})
+	has = slices.DeleteFunc(has, func(q chat.Quote) bool { return slices.Contains(had, q) })
+	if len(has) == 0 {
+		return nil
+	}
+	thread := a.threadOf(now)
+	st, err := a.o.Inbox.Standing(ctx, thread)
+	if err != nil || !st.Known {
+		return err
+	}
+	m := chat.Message{
+		Ref: api.InThread(thread, now.TS), From: a.from(ctx, now), Sent: api.SentAt(now.TS),
+		Quoted: has, Aside: true, Outside: true, About: true,
+	}
+	return a.Put(a.o.Inbox.Message(ctx, thread, m, keys...))
 }
 
 func (a *Adapter) deleted(ctx context.Context, eventID string, ev api.Event, ts string) error {
@@ -270,4 +293,7 @@ func (a *Adapter) patience(ev api.Event) time.Duration {
 }
 
 // isMe says whether an id is the bot's.
-func (a *Adapter) isMe(id string) bool { return id == a.who().UserID }
+func (a *Adapter) isMe(id string) bool {
+	who := a.who()
+	return id != "" && (id == who.UserID || id == who.BotID)
+}

@@ -107,6 +107,73 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+// An app's text is often the title of its blocks: all that they say is quoted, and a call
+// in them counts where the app is heard.
+func TestBlocksOfAlerts(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.AllowBots = []string{"B0HEARD"} })
+	root := o.fake.Write(fakeslack.Line{Bot: "B0ALERT", Username: "alerts", Channel: general, Text: "CPU high", Blocks: json.RawMessage(
+		`[{"type":"section","text":{"type":"mrkdwn","text":"CPU high"}},{"type":"section","text":{"type":"mrkdwn","text":"p99 is 4 s on *api-7*"}}]`)})
+	o.fake.Reply("U0ADA", general, root, fakeslack.Mention+" why?")
+	o.fake.Write(fakeslack.Line{Bot: "B0HEARD", Username: "heard", Channel: general, Text: "Incident 12", Blocks: json.RawMessage(
+		`[{"type":"section","text":{"type":"mrkdwn","text":"` + fakeslack.Mention + ` look at checkout-3"}}]`)})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	for _, m := range o.in.Messages {
+		if m.Text != "why?" && m.Text != "Incident 12\n@nod look at checkout-3" || m.Text == "why?" && (len(m.Quoted) != 1 || m.Quoted[0].Text != "CPU high\np99 is 4 s on *api-7*") {
+			t.Errorf("it heard %+v", m)
+		}
+	}
+}
+
+// Files that were posted before the call are named, and the newest few come along. A canvas
+// is read as the page that it is.
+func TestFilesBefore(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakeslack.Options{}, nil)
+	text := func(name string) []fakeslack.Upload {
+		return []fakeslack.Upload{{Name: name, Data: []byte("in " + name)}}
+	}
+	root := o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: general, Text: "the launch", Files: []fakeslack.Upload{{Name: "Plan", MediaType: canvas, Data: []byte("<p>on 18 March</p>")}}})
+	for _, name := range []string{"1.log", "2.log", "3.log", "4.log"} {
+		o.fake.Write(fakeslack.Line{User: "U0BOB", Channel: general, Thread: root, Files: text(name)})
+	}
+	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: general, Thread: root, Text: fakeslack.Mention + " why?", Files: text("own.log")})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	m := o.in.Messages[0]
+	var quoted, files []string
+	for _, q := range m.Quoted {
+		quoted = append(quoted, q.Text)
+	}
+	for _, f := range m.Files {
+		files = append(files, f.Name+": "+f.Text)
+	}
+	if want := "the launch\n[attached: Plan]|[attached: 1.log]|[attached: 2.log]|[attached: 3.log]|[attached: 4.log]"; strings.Join(quoted, "|") != want {
+		t.Errorf("quoted %q", quoted)
+	}
+	if want := "own.log: in own.log|Plan.html: <p>on 18 March</p>|2.log: in 2.log|3.log: in 3.log|4.log: in 4.log"; strings.Join(files, "|") != want {
+		t.Errorf("files %q", files)
+	}
+}
+
+// A message that somebody linked to is added by Slack a while later: it is context for the
+// next call, and once.
+func TestUnfurledLater(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakeslack.Options{}, nil)
+	ts := o.fake.Say("U0ADA", general, fakeslack.Mention+" look at <https://fake.slack.com/archives/C0ALERTS/p1>")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.in.Do(func() { o.in.Threads[thread(general, ts)] = chat.Standing{Known: true} })
+	o.fake.Unfurl(general, ts, json.RawMessage(`[{"from_url":"https://go.dev","title":"Go"}]`)) // a preview says nothing
+	o.fake.Unfurl(general, ts, json.RawMessage(
+		`[{"from_url":"https://go.dev","title":"Go"},{"is_msg_unfurl":true,"author_name":"Grafana","channel_name":"alerts","from_url":"https://fake.slack.com/archives/C0ALERTS/p1","text":"LedgerLag on shard-9"}]`))
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	m := o.in.Messages[1]
+	if len(o.in.Messages) != 2 || !m.Outside || m.Text != "" || len(m.Quoted) != 1 || m.Quoted[0].Text != "LedgerLag on shard-9" || m.Quoted[0].From.Name != "Grafana in #alerts" {
+		t.Errorf("it heard %+v", o.in.Messages[1:])
+	}
+}
+
 // A word to stop that is written behind a large file is put at once, and behind
 // it. What is in other threads of a direct conversation does not wait at all.
 func TestStopBehindAFile(t *testing.T) {

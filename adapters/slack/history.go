@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"nod/adapters/slack/api"
@@ -23,8 +24,9 @@ const unread = "(What was said in this thread before could not be read in time.)
 
 // quoted reads what was said in a thread before the bot was called into it, with
 // who said it: the newest of it. It goes to the model as data. The bot's own posts are
-// no words of anybody, and nothing is older than the horizon.
-func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event, horizon time.Time) []chat.Quote {
+// no words of anybody, and nothing is older than the horizon. Every file is named; those of
+// the root and the newest others are to be fetched.
+func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event, horizon time.Time) (out []chat.Quote, files []file) {
 	ctx, cancel := context.WithTimeout(ctx, quoteWait)
 	defer cancel()
 	msgs, err := a.web.Read(ctx, api.History{
@@ -32,15 +34,12 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event
 	})
 	if err != nil {
 		a.log.Warn("read the thread that the bot was called into", "thread", thread.String(), "error", err)
-		return []chat.Quote{{From: chat.User{ID: chat.UserID(a.who().UserID), Name: a.who().User, Bot: true}, Text: unread, Own: true}}
+		return []chat.Quote{{From: chat.User{ID: chat.UserID(a.who().UserID), Name: a.who().User, Bot: true}, Text: unread, Own: true}}, nil
 	}
 	slices.SortFunc(msgs, func(x, y api.Event) int { return api.SentAt(x.TS).Compare(api.SentAt(y.TS)) })
 	msgs = slices.DeleteFunc(msgs, func(m api.Event) bool {
 		at := api.SentAt(m.TS)
-		if a.isMe(m.User) || m.BotID != "" && m.BotID == a.who().BotID {
-			return true
-		}
-		return m.Hidden || !slices.Contains(spoken, m.Subtype) || !at.Before(api.SentAt(ev.TS)) || !horizon.IsZero() && !at.After(horizon)
+		return a.own(m) || m.Hidden || !slices.Contains(spoken, m.Subtype) || !at.Before(api.SentAt(ev.TS)) || !horizon.IsZero() && !at.After(horizon)
 	})
 	if len(msgs) > mostQuoted {
 		msgs = msgs[len(msgs)-mostQuoted:]
@@ -51,17 +50,29 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event
 	}
 	a.learn(ctx, 4*a.o.NameWait, ids)
 	w := a.words(ctx)
-	w.self = ""
-	var out []chat.Quote
+	w.self = nil
 	for _, m := range msgs {
 		from := a.writer(m)
-		if text := w.readable(textOf(m)); text != "" {
+		text := w.readable(textOf(m))
+		for _, f := range allFiles(m) {
+			text += "\n[attached: " + chat.Flat(chat.FirstOf(f.Name, f.Title, f.ID)) + "]"
+			files = append(files, f)
+		}
+		if text = strings.TrimSpace(text); text != "" {
 			out = append(out, chat.Quote{From: from, Text: text})
 		}
 		out = append(out, w.passedOn(m, from)...)
 	}
-	return out
+	if len(files) > mostEarlier {
+		first := len(allFiles(msgs[0]))
+		first = min(first, mostEarlier/2)
+		files = slices.Concat(files[:first], files[len(files)-mostEarlier+first:])
+	}
+	return out, files
 }
+
+// mostEarlier is how many files that were posted before are fetched.
+const mostEarlier = 4
 
 // writer is who wrote a message, as far as that is known already.
 func (a *Adapter) writer(ev api.Event) chat.User {

@@ -192,10 +192,13 @@ func (a *Adapter) words(ctx context.Context) words {
 	}
 	who := a.who()
 	return words{
-		self: who.UserID,
+		self: a.isMe,
 		user: func(id string) string {
-			if id == who.UserID {
+			if a.isMe(id) {
 				return who.User
+			}
+			if id[0] == 'B' { // no account
+				return ""
 			}
 			return soon(func(ctx context.Context) string {
 				u, err := a.user(ctx, id)

@@ -15,7 +15,7 @@ import (
 
 // words finds the names for ids.
 type words struct {
-	self    string // the bot's user id
+	self    func(id string) bool // it is the bot; nil: none is
 	user    func(id string) string
 	channel func(id string) string
 	group   func(id string) string
@@ -23,7 +23,7 @@ type words struct {
 
 var (
 	token    = regexp.MustCompile(`<([^<>\n]+)>`)
-	mention  = regexp.MustCompile(`<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>`)
+	mention  = regexp.MustCompile(`<@([UWB][A-Z0-9]+)(?:\|[^<>]*)?>`) // a phone may name a bot by its B
 	subteam  = regexp.MustCompile(`<!subteam\^([A-Z0-9]+)(?:\|[^<>]*)?>`)
 	entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
 )
@@ -45,7 +45,9 @@ func mentions(text string, isMe func(id string) bool) (me, others bool) {
 func mentioned(text string) []string {
 	var out []string
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
-		out = append(out, m[1])
+		if m[1][0] != 'B' { // which is no account
+			out = append(out, m[1])
+		}
 	}
 	return out
 }
@@ -53,7 +55,7 @@ func mentioned(text string) []string {
 // readable makes Slack's markup readable. The bot's own mention is dropped
 // where a text begins or ends with it, which is how it is called.
 func (w words) readable(text string) string {
-	text = inbound.Uncalled(text, mention, func(id string) bool { return id == w.self })
+	text = inbound.Uncalled(text, mention, func(id string) bool { return w.self != nil && w.self(id) })
 	return inbound.Readable(text, token, entities.Replace, func(group func(int) string) string { return w.word(group(1)) })
 }
 
@@ -109,14 +111,43 @@ func (w words) named(look func(string) string, id, label string) string {
 	return id
 }
 
-// textOf is what whoever wrote a message says: its text, or where there is none
-// what its blocks say. What is attached are the words of others; see passedOn.
+// textOf is all that a message says in the name of its writer, each line once: its text,
+// its blocks, the tables that were pasted into it, and voice clips as Slack wrote them
+// down. An app's text is often only the title of its blocks. For the words of others that
+// are attached, see passedOn.
 func textOf(ev api.Event) string {
-	if strings.TrimSpace(ev.Text) != "" {
-		return ev.Text
+	text := ev.Text
+	if ev.ClientMsgID == "" || strings.TrimSpace(text) == "" {
+		text = joined(text, dug(ev.Blocks))
 	}
-	return dug(ev.Blocks)
+	for _, a := range attachments(ev) {
+		if a.pasted() {
+			text = joined(text, dug(a.Blocks))
+		}
+	}
+	for _, f := range filesOf(ev) {
+		text = joined(text, f.spoken())
+	}
+	return text
 }
+
+// joined adds the lines of another reading of a message that its text does not hold.
+func joined(text, more string) string {
+	for line := range strings.Lines(more) {
+		if bare := normal(line); bare != "" && !strings.Contains(" "+normal(text)+" ", " "+bare+" ") {
+			text = strings.TrimLeft(text+"\n"+strings.TrimRight(line, "\n"), "\n")
+		}
+	}
+	return text
+}
+
+// normal is a text without markup, which is not the same in all readings of a message.
+func normal(text string) string {
+	text = token.ReplaceAllStringFunc(text, func(t string) string { return strings.ReplaceAll(strings.Trim(t, "<>"), "|", " ") })
+	return strings.Join(strings.Fields(marks.Replace(entities.Replace(text))), " ")
+}
+
+var marks = strings.NewReplacer("*", "", "_", "", "~", "", "`", "")
 
 // dug collects the text of blocks or of an attachment.
 func dug(raw json.RawMessage) string {
@@ -138,15 +169,17 @@ func hidden(parts []string, v any, depth int) []string {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
+			if row, ok := e.([]any); ok { // of a table
+				parts = append(parts, inLine(row, " | ", depth+1))
+				continue
+			}
 			parts = hidden(parts, e, depth+1)
 		}
 	case map[string]any:
-		if v["type"] == "user" {
-			if id, ok := v["user_id"].(string); ok {
-				return append(parts, "<@"+id+">")
-			}
+		if line, ok := lineOf(v, depth); ok {
+			return append(parts, line)
 		}
-		for _, key := range []string{"pretext", "title", "text", "fields", "value", "elements", "child_blocks", "blocks", "message_blocks", "message"} {
+		for _, key := range []string{"pretext", "title", "text", "fields", "value", "elements", "rows", "child_blocks", "blocks", "message_blocks", "message"} {
 			if s, ok := v[key].(string); ok && s != "" {
 				parts = append(parts, s)
 			} else if !ok {
@@ -154,10 +187,43 @@ func hidden(parts []string, v any, depth int) []string {
 			}
 		}
 		if len(parts) == 0 {
-			if s, ok := v["fallback"].(string); ok && s != "" {
+			if s, ok := v["fallback"].(string); ok && s != "" && s != noPreview {
 				parts = append(parts, s)
 			}
 		}
 	}
 	return parts
+}
+
+// noPreview is Slack's fallback for an attachment whose blocks say everything.
+const noPreview = "[no preview available]"
+
+// lineOf is an element that stands in a line, or a line of such elements.
+func lineOf(v map[string]any, depth int) (line string, ok bool) {
+	word := func(key string) string { s, _ := v[key].(string); return s }
+	switch kind := word("type"); kind {
+	case "user":
+		return "<@" + word("user_id") + ">", true
+	case "emoji":
+		return ":" + word("name") + ":", true
+	case "rich_text_section", "rich_text_preformatted", "rich_text_quote":
+		elements, _ := v["elements"].([]any)
+		return inLine(elements, "", depth), true
+	}
+	if word("url") == "" {
+		return "", false
+	}
+	if label := inLine([]any{v["text"]}, "", depth); label+word("text") != "" {
+		return "<" + word("url") + "|" + label + word("text") + ">", true
+	}
+	return "<" + word("url") + ">", true
+}
+
+// inLine joins what elements show.
+func inLine(elements []any, between string, depth int) string {
+	var parts []string
+	for _, e := range elements {
+		parts = append(parts, strings.Join(hidden(nil, e, depth+1), " "))
+	}
+	return strings.Join(parts, between)
 }

@@ -24,7 +24,7 @@ func known(name string) func(string) string {
 	}
 }
 
-var testWords = words{self: "UBOT", user: func(id string) string {
+var testWords = words{self: func(id string) bool { return id == "UBOT" || id == "B0BOT" }, user: func(id string) string {
 	if id == "UBOT" {
 		return "nod"
 	}
@@ -47,6 +47,7 @@ func TestReadable(t *testing.T) {
 		{"1 &lt; 2 &amp;&amp; 3 &gt; 2 &amp;lt;", "1 < 2 && 3 > 2 &lt;"},
 		{"a < b <> <", "a < b <> <"},
 		{"<@UBOT>", ""},
+		{"<@B0BOT> and <@B0OTHER>", "and @B0OTHER"},
 	}
 	for _, tt := range tests {
 		if got := testWords.readable(tt.in); got != tt.want {
@@ -59,8 +60,19 @@ func TestTextOf(t *testing.T) {
 	tests := []struct {
 		name, in, want string
 	}{
-		{"text wins", `{"text":"a","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"b"}}]}`, "a"},
-		{"blocks", `{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"U1"},{"type":"text","text":"hi"}]}]}]}`, "<@U1>\nhi"},
+		{"typed by a person", `{"client_msg_id":"1","text":"a","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"b"}}]}`, "a"},
+		{"blocks", `{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"U1"},{"type":"text","text":" hi "},{"type":"emoji","name":"tada"}]}]}]}`, "<@U1> hi :tada:"},
+		{
+			"an alert", `{"text":"Triggered: CPU high","blocks":[{"type":"header","text":{"type":"plain_text","text":"Triggered: CPU high"}},{"type":"section","text":{"type":"mrkdwn","text":"p99 is *4 s* on api-7"}},
+			{"type":"section","fields":[{"type":"mrkdwn","text":"*Owner*\npayments"}]},{"type":"actions","elements":[{"type":"button","text":{"type":"plain_text","text":"Runbook"},"url":"https://wiki/rb"}]}]}`,
+			"Triggered: CPU high\np99 is *4 s* on api-7\n*Owner*\npayments\n<https://wiki/rb|Runbook>",
+		},
+		{"the same twice", `{"text":"*Go* &amp; see <https://go.dev|it> _now_, <@U1|ada>","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"Go","style":{"bold":true}},{"type":"text","text":" & see "},
+			{"type":"link","url":"https://go.dev","text":"it"},{"type":"text","text":" now"},{"type":"text","text":", "},{"type":"user","user_id":"U1"}]}]}]}`, "*Go* &amp; see <https://go.dev|it> _now_, <@U1|ada>"},
+		{"a part of a word", `{"text":"15 failed","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"5"}}]}`, "15 failed\n5"},
+		{"a table", `{"blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"region"},{"type":"raw_text","text":"sales"}],[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"north"}]}]},{"type":"raw_number","value":48,"text":"48"}]]}]}`, "region | sales\nnorth | 48"},
+		{"a pasted table", `{"client_msg_id":"1","text":"best?","attachments":[{"fallback":"[no preview available]","blocks":[{"type":"table","rows":[[{"type":"raw_text","text":"north"},{"type":"raw_text","text":"48"}]]}]}]}`, "best?\nnorth | 48"},
+		{"a voice clip", `{"client_msg_id":"1","text":"","files":[{"id":"F1","name":"audio.m4a","transcription":{"preview":{"content":"stop","has_more":true}}}]}`, "(said in audio.m4a:) stop …"},
 		{"attachments", `{"attachments":[{"title":"T","text":"b","fallback":"f","fields":[{"title":"k","value":"v"}]}]}`, ""},
 		{"fallback", `{"attachments":[{"fallback":"f"}]}`, ""},
 		{"odd", `{"blocks":{"text":5},"attachments":"x"}`, ""},

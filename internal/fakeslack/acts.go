@@ -29,6 +29,7 @@ type Line struct {
 	Broadcast bool // a reply that the channel shows too
 	// Attachments is a JSON array, as alerts of other apps have it.
 	Attachments json.RawMessage
+	Blocks      json.RawMessage // of an app; what a person types has its own
 }
 
 // Say has a person write in a channel, and gives the timestamp.
@@ -60,7 +61,8 @@ func (s *Server) Write(l Line) string {
 	default:
 		m.clientID = s.uuid()
 	}
-	if l.Text != "" && l.User != "" {
+	m.blocks = l.Blocks
+	if l.Text != "" && l.User != "" && l.Blocks == nil {
 		m.blocks = richText(l.Text)
 	}
 	for _, up := range l.Files {
@@ -103,6 +105,16 @@ func (s *Server) Forward(l Line, channel, ts string) string {
 	l.Attachments, _ = json.Marshal([]reply{a}) // strings and maps of them always marshal
 	s.mu.Unlock()
 	return s.Write(l)
+}
+
+// Unfurl adds attachments to a message, as Slack does for links some time after it came:
+// nobody changed the text, and the message bears no mark of an edit.
+func (s *Server) Unfurl(channel, ts string, attachments json.RawMessage) {
+	defer s.change()()
+	ch, m := s.message(channel, ts)
+	before := s.render(ch, m, true)
+	m.attachments = attachments
+	s.emitChanged(ch, s.render(ch, m, true), before)
 }
 
 // message gives a message that is there, or panics: the test names none.

@@ -216,6 +216,9 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/files-tmb/") {
 			data, kind = f.thumb, "image/png"
 		}
+		if kind == "application/vnd.slack-docs" { // a canvas, which Slack serves as a page
+			kind = "text/html; charset=utf-8"
+		}
 		w.Header().Set("Content-Type", kind)
 		_, _ = w.Write(data)
 	}
