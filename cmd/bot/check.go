@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	stdpath "path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +75,7 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 	if names := reacted(a.Tools); served(cfg) && len(names) > 0 {
 		_, _ = fmt.Fprintf(env.Out, "note  a reaction approves %s: a program can put one in a person's name, but can't click; approvals: {by: [button]} for what hurts\n", strings.Join(names, ", "))
 	}
+	showFactors(ctx, cfg, a.Tools, log, env.Out)
 	for _, s := range k.left {
 		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
 	}
@@ -87,6 +90,55 @@ func reacted(all policy.Set) (names []string) {
 		}
 	}
 	return names
+}
+
+// showFactors names approvers who need a code and have none. Of groups only the platform
+// knows the members.
+func showFactors(ctx context.Context, cfg *config.Config, all policy.Set, log *slog.Logger, out io.Writer) {
+	var names, lack []string
+	for _, t := range all {
+		if t.Risk == policy.Ask && chat.NeedsCode(t.Rules.By) {
+			names, lack = append(names, t.Name), append(lack, t.Rules.AllApprovers()...)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	have, err := withCode(ctx, cfg, log)
+	lack = slices.DeleteFunc(lack, func(rule string) bool {
+		id, one := strings.CutPrefix(rule, "user:")
+		return !one || slices.ContainsFunc(have, func(who string) bool { return strings.HasSuffix(who, ":"+id) })
+	})
+	slices.Sort(lack)
+	switch {
+	case err != nil:
+		_, _ = fmt.Fprintf(out, "warn  a code approves %s, and nobody knows who has one: %v\n", strings.Join(names, ", "), err)
+	case len(lack) > 0:
+		_, _ = fmt.Fprintf(out, "warn  a code approves %s, and these have none: %s; bot factor add gives one\n", strings.Join(names, ", "), strings.Join(slices.Compact(lack), ", "))
+	default:
+		_, _ = fmt.Fprintf(out, "note  a code approves %s; with one: %s\n", strings.Join(names, ", "), cmp.Or(strings.Join(have, ", "), "nobody, see bot factor add"))
+	}
+}
+
+// withCode lists the people who have one, and makes neither a store nor a key.
+func withCode(ctx context.Context, cfg *config.Config, log *slog.Logger) ([]string, error) {
+	if _, err := os.Stat(cfg.Approvals.FactorKey); errors.Is(err, os.ErrNotExist) {
+		return nil, nil // made with the first one
+	}
+	v, err := viewStore(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = v.Close() }()
+	return factors(cfg, seen{v}).List(ctx)
+}
+
+// seen is the notes of a store that is only looked at.
+type seen struct{ viewer }
+
+// Swap implements factor.Notes.
+func (seen) Swap(context.Context, string, []byte, []byte) (bool, error) {
+	return false, errors.ErrUnsupported
 }
 
 // warnPrograms names the programs of commands that can't run here. A rollout may bring

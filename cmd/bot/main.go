@@ -58,6 +58,7 @@ type commands struct {
 	Check    checkCommand    `cmd:"" help:"Report every mistake in the file and try each connection; changes nothing."`
 	Manifest manifestCommand `cmd:"" help:"Print the app manifest (slack) or the invite URL and intents (discord)."`
 	Audit    auditCommand    `cmd:"" help:"Print the audit log of approvals."`
+	Factor   factorCommand   `cmd:"" help:"The second factor of those who approve."`
 	Export   exportCommand   `cmd:"" help:"Send or print what other programs read."`
 	Replay   replayCommand   `cmd:"" help:"What another configuration would have done with the recorded threads; runs no tool, posts nothing, changes nothing."`
 	Store    storeCommand    `cmd:"" help:"Copy a store into another one."`

@@ -310,7 +310,7 @@ func (p *program) inbox() run.Inbox {
 			emoji[e] = true
 		}
 	}
-	return run.Inbox{Store: p.store, Emoji: emoji, Standings: p.standings, Agent: p.agent, Limits: limits(p.cfg)}
+	return run.Inbox{Store: p.store, Emoji: emoji, Standings: p.standings, Agent: p.agent, Limits: limits(p.cfg), Factors: factors(p.cfg, p.store)}
 }
 
 // runner drives the threads of the platforms.

@@ -14,6 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/totp"
+
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/agent/run"
@@ -24,6 +27,7 @@ import (
 	"nod/llm"
 	"nod/llm/args"
 	"nod/memory"
+	"nod/memory/factor"
 )
 
 // The environment of a child.
@@ -237,7 +241,7 @@ func (c *child) listen(ctx context.Context, inbox run.Inbox) {
 		}
 		for _, e := range events {
 			c.boundary()
-			if err := take(ctx, inbox, e); err != nil {
+			if err := c.take(ctx, inbox, e); err != nil {
 				continue
 			}
 			c.boundary()
@@ -246,14 +250,63 @@ func (c *child) listen(ctx context.Context, inbox run.Inbox) {
 	}
 }
 
-func take(ctx context.Context, inbox run.Inbox, e Event) (err error) {
+func (c *child) take(ctx context.Context, inbox run.Inbox, e Event) (err error) {
 	switch {
+	case e.Code:
+		err = c.coded(ctx, inbox, e)
 	case e.Message != nil:
 		_, err = inbox.Message(ctx, e.Thread, *e.Message, e.ID)
 	case e.Again != "":
 		err = again(ctx, inbox, e)
 	default:
 		_, err = inbox.Reaction(ctx, *e.Reaction, e.ID)
+	}
+	return err
+}
+
+// coded has ada send the code of now with the form of the last approval. Each time it is the
+// code of a later period.
+func (c *child) coded(ctx context.Context, inbox run.Inbox, e Event) error {
+	log, err := inbox.Store.Read(ctx, e.Thread)
+	if err != nil {
+		return err
+	}
+	code := chat.Code{By: chat.User{ID: "ada", Name: "ada"}}
+	for _, entry := range log {
+		if b, ok := entry.Body.(memory.Asked); ok {
+			code.Call, code.Digest = b.Call, b.Digest
+		}
+	}
+	now := time.Unix(30*time.Now().UnixMilli(), 0)
+	factors := factor.Factors{
+		Notes: counted{inbox.Store.(memory.Full), c}, Key: func() ([]byte, error) { return make([]byte, 32), nil }, Now: func() time.Time { return now },
+	}
+	address, err := inbox.Noted(ctx, "phone")
+	if err != nil {
+		return err
+	}
+	if len(address) == 0 {
+		_, _ = factors.Remove(ctx, "board:ada") // of an earlier life
+		made, err := factors.Add(ctx, "board:ada")
+		if err != nil {
+			return err
+		}
+		address = []byte(made)
+		if err := inbox.Note(ctx, "phone", address); err != nil {
+			return err
+		}
+	}
+	phone, err := otp.NewKeyFromURL(string(address))
+	if err != nil {
+		return err
+	}
+	if code.Digits, err = totp.GenerateCode(phone.Secret(), now); err != nil {
+		return err
+	}
+	inbox.Factors = factors
+	refused, err := inbox.Code(ctx, e.Thread, code, e.ID)
+	if refused != "" && !strings.Contains(refused, "is over") {
+		err = errors.New(refused)
 	}
 	return err
 }

@@ -26,6 +26,7 @@ type Event struct {
 	Thread   chat.ThreadID
 	Message  *chat.Message
 	Reaction *chat.Reaction
+	Code     bool   // ada sends the form with the code of now
 	Again    string // ada runs the first call of this tool again, with other arguments
 }
 

@@ -82,11 +82,18 @@ func WalkAgain(t *testing.T, stores Stores) {
 	walk(t, stores, turn{said: "deploy it", again: "deploy", answer: "answer/", file: "file/", times: 2})
 }
 
+// WalkByCode is Walk for an approval by code, killed around the form: before and after the
+// code is used up, and before and after the vote is put.
+func WalkByCode(t *testing.T, stores Stores) {
+	walk(t, stores, turn{said: "deploy it", code: true, answer: "answer/1-", file: "file/1-1-2-", times: 1})
+}
+
 // turn is the turn of a walk: the message, and the names of the posts that end it and
 // that hold the file of the call. With again, the tool's call is run again once all of
 // that is over.
 type turn struct {
 	said, again  string
+	code         bool // the approval is given by code
 	answer, file string
 	times        int // how many of each there are in the end
 }
@@ -137,7 +144,11 @@ func walk(t *testing.T, stores Stores, play turn) {
 		if all[phase] < 6 {
 			t.Errorf("only %d boundaries on the way to %q: the walk does not see the turn", all[phase], phase)
 		}
-		for _, n := range Points(all[phase], 4) {
+		points := Points(all[phase], 4)
+		if play.code {
+			points = map[string][]int{"ended": {2, 3, 4, 5, 6, 7, 8}}[phase]
+		}
+		for _, n := range points {
 			t.Run(fmt.Sprint(phase, " ", n), func(t *testing.T) {
 				t.Parallel()
 				walkOne(t, stores(t), play, phase, n)
@@ -172,7 +183,11 @@ func walkOne(t *testing.T, store string, play turn, phase string, boundary int) 
 		}
 		if state == "asked" {
 			for _, ref := range p.Asked() {
-				p.Send(Yes(thread, ref))
+				vote := Yes(thread, ref)
+				if play.code {
+					vote = Event{ID: vote.ID, Thread: thread, Code: true}
+				}
+				p.Send(vote)
 			}
 		}
 	}

@@ -59,6 +59,9 @@ func TestKillWalkByHand(t *testing.T) { walk(t, crash.WalkByHand) }
 // turn ends with exactly one answer.
 func TestKillWalkAgain(t *testing.T) { walk(t, crash.WalkAgain) }
 
+// Killed anywhere between the form of a code and the vote, the call runs at most once.
+func TestKillWalkByCode(t *testing.T) { walk(t, crash.WalkByCode) }
+
 // walk plays a walk on both stores.
 func walk(t *testing.T, play func(t *testing.T, stores crash.Stores)) {
 	t.Parallel()

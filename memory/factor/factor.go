@@ -22,13 +22,17 @@ import (
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
-
-	"nod/memory"
 )
+
+// Notes are the notes of a store, as far as they are needed here.
+type Notes interface {
+	Noted(ctx context.Context, name string) ([]byte, error)
+	Swap(ctx context.Context, name string, old, value []byte) (done bool, err error)
+}
 
 // Factors are the second factors in a store. People are named as platform:id.
 type Factors struct {
-	Notes memory.Notes
+	Notes Notes
 	Key   func() ([]byte, error) // 32 bytes that seal the secrets
 	Now   func() time.Time
 }

@@ -20,13 +20,6 @@ type board struct {
 	on map[string][]byte
 }
 
-func (b *board) Note(_ context.Context, name string, value []byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.on[name] = value
-	return nil
-}
-
 func (b *board) Noted(_ context.Context, name string) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

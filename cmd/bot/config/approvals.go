@@ -136,8 +136,11 @@ func (k *checker) approvals() {
 		if own(".approve") || own(".deny") {
 			k.emoji(r.key, *r.approvals)
 		}
-		if own(".by") || own(".buttons") {
-			k.ways(r.key+".by", *r.approvals)
+		if own(".by") || own(".buttons") || own(".factor") {
+			k.ways(r.key, *r.approvals)
+		}
+		if r.key != "approvals" && k.written(r.key+".factor_key") {
+			k.at(r.key+".factor_key", "is one file for all tools; write it in the section approvals")
 		}
 		if own(".approvers") || own(".quorum") || own(".exclude_requester") || own(".escalate") {
 			k.satisfiable(r.key, *r.approvals)
@@ -147,8 +150,12 @@ func (k *checker) approvals() {
 
 // ways refuses calls that nobody could approve.
 func (k *checker) ways(key string, a Approvals) {
-	if !k.c.Approvals.Buttons && len(a.By) > 0 && !slices.ContainsFunc(a.By, func(w Way) bool { return w != Way(chat.ByButton) }) {
-		k.at(key, "lets only the button approve, and buttons: false takes it away; write buttons: true, or name another way")
+	switch {
+	case k.c.Approvals.Buttons:
+	case a.Factor == FactorCode:
+		k.at(key+".factor", "asks for the code behind Approve, and buttons: false takes that away; write buttons: true, or none")
+	case len(a.By) > 0 && !slices.ContainsFunc(a.By, func(w Way) bool { return w != Way(chat.ByButton) }):
+		k.at(key+".by", "lets only the button approve, and buttons: false takes it away; write buttons: true, or name another way")
 	}
 }
 
@@ -245,8 +252,11 @@ func (a Approvals) Rules() memory.Rules {
 	}
 }
 
-// ways are those that approve; none where all do.
+// ways are those that approve; none where all do. With a factor no other one does.
 func (a Approvals) ways() (ways []chat.Way) {
+	if a.Factor == FactorCode {
+		return []chat.Way{chat.ByCode}
+	}
 	by := distinct(a.By)
 	if len(by) == len(Way("").Allowed()) {
 		return nil

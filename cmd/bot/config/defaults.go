@@ -25,6 +25,7 @@ func Default(getenv func(string) (string, bool)) *Config {
 	c := defaults()
 	c.Store = sqliteAt(filepath.Join(stateDir(getenv), "nod.db"))
 	c.Audit.Key = filepath.Join(stateDir(getenv), "nod.key")
+	c.Approvals.FactorKey = filepath.Join(stateDir(getenv), "nod.factor")
 	c.SwitchOn("calculator")
 	c.SwitchOn("clock")
 	return c
@@ -62,6 +63,9 @@ func (c *Config) resolve(dir string) {
 		c.Store = sqliteAt(filepath.Join(dir, c.Store.Path))
 	}
 	c.Audit.Key = absolute(dir, c.Audit.Key)
+	for _, r := range c.rules() {
+		r.approvals.FactorKey = absolute(dir, r.approvals.FactorKey)
+	}
 	c.LLM.BaseURL = strings.TrimRight(c.LLM.BaseURL, "/")
 	if c.Slack != nil {
 		c.Slack.APIURL = strings.TrimRight(c.Slack.APIURL, "/") + "/"

@@ -171,7 +171,7 @@ tools:
     - {name: y, argv: [sh]}
 approvals: {timeout: 1h, approvers: ["group:S1", "user:U1"], approve: ["white_check_mark"]}
 `)
-	section := Approvals{Timeout: time.Hour, Approvers: []string{"group:S1", "user:U1"}, Quorum: 1, ExcludeRequester: ExcludeNobody, Approve: []string{"✅"}, Deny: []string{"❌", "👎"}, Buttons: true, By: []Way{"reaction", "button", "word"}, Notify: []string{"mention"}, RunWithin: 24 * time.Hour}
+	section := Approvals{Timeout: time.Hour, Approvers: []string{"group:S1", "user:U1"}, Quorum: 1, ExcludeRequester: ExcludeNobody, Approve: []string{"✅"}, Deny: []string{"❌", "👎"}, Buttons: true, By: []Way{"reaction", "button", "word"}, Factor: "none", FactorKey: "/etc/nod/nod.factor", Notify: []string{"mention"}, RunWithin: 24 * time.Hour}
 	clock, x := section, section
 	clock.Quorum = 2
 	x.Approve = []string{"👍", "🚀"}

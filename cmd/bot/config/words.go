@@ -23,6 +23,9 @@ type Exclude string
 // Way is how an approval is given.
 type Way string
 
+// Factor is a second factor of those who approve.
+type Factor string
+
 // Taint is the rule for calls while the prompt holds content from outside.
 type Taint string
 
@@ -50,6 +53,8 @@ const (
 	ExcludeTurn   Exclude = "true"   // whose message is in the turn
 	ExcludeThread Exclude = "thread" // whose message the model is shown
 
+	FactorCode Factor = "code"
+
 	TaintAsk Taint = "ask"
 
 	FollowAuto DiscordFollow = "auto"
@@ -64,6 +69,7 @@ func (Protocol) Allowed() []string { return []string{"tools", "react", "numbered
 func (Strategy) Allowed() []string { return []string{"react", "plan", "reflexion", "branch"} }
 func (Images) Allowed() []string   { return []string{"auto", "true", "false"} }
 func (Way) Allowed() []string      { return []string{"reaction", "button", "word"} }
+func (Factor) Allowed() []string   { return []string{"none", "code"} }
 func (Exclude) Allowed() []string  { return []string{"false", "true", "thread"} }
 func (Taint) Allowed() []string    { return []string{"ask", "off"} }
 func (Follow) Allowed() []string   { return []string{"callers", "thread", "mentions"} }

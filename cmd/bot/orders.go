@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/control"
 	"nod/memory"
+	"nod/memory/audit"
+	"nod/memory/factor"
 )
 
 type pageCommand struct {
@@ -41,6 +44,41 @@ func (c pageRevokeCommand) Run(ctx context.Context, cmd *commands, env Env) erro
 	return order{c.Config, "page revoke", nil}.run(ctx, cmd, env)
 }
 
+type factorCommand struct {
+	Add    factorAddCommand    `cmd:"" help:"Give a person a secret, and print its otpauth address for their authenticator, once."`
+	List   factorListCommand   `cmd:"" help:"Name the people who have one."`
+	Remove factorRemoveCommand `cmd:"" help:"Take a person's secret away."`
+}
+
+type factorAddCommand struct {
+	User   string `arg:"" help:"slack:U…, discord:ID or terminal:local."`
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run gives a person a secret.
+func (c factorAddCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	return order{c.Config, "factor add", []string{c.User}}.run(ctx, cmd, env)
+}
+
+type factorListCommand struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run names the people who have one.
+func (c factorListCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	return order{c.Config, "factor list", nil}.run(ctx, cmd, env)
+}
+
+type factorRemoveCommand struct {
+	User   string `arg:"" help:"As it was added."`
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run takes a person's secret away.
+func (c factorRemoveCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	return order{c.Config, "factor remove", []string{c.User}}.run(ctx, cmd, env)
+}
+
 // order is a command that the running service executes, or where none runs this
 // program, on the store alone.
 type order struct {
@@ -51,15 +89,18 @@ type order struct {
 
 // neededByOrders are keys of the file that mean the same for the service and for an
 // order.
-var neededByOrders = slices.Concat(lookedAt, []string{"http.page"})
+var neededByOrders = slices.Concat(lookedAt, []string{"http.page", "approvals.factor_key"})
 
 func (o order) run(ctx context.Context, cmd *commands, env Env) error {
 	cfg, err := config.Load(o.file, config.LoadOptions{Lenient: true, Needs: neededByOrders, Getenv: env.Getenv})
 	if err != nil {
 		return usage(err)
 	}
-	if o.name == "page link" && !hasPage(cfg) {
+	switch {
+	case o.name == "page link" && !hasPage(cfg):
 		return usage(errNoPage)
+	case o.name == "factor add" && !factorUser.MatchString(o.args[0]):
+		return usage(fmt.Errorf("%q names nobody; write slack:U…, discord:ID or terminal:local", o.args[0]))
 	}
 	if err := control.Ask(ctx, sockets(cfg), o.name, o.args, env.Out); !errors.Is(err, control.ErrNobody) {
 		return err
@@ -89,8 +130,11 @@ type clerk struct {
 // commands are all orders by name. A further one is added here.
 func (c clerk) commands() map[string]control.Command {
 	return map[string]control.Command{
-		"page link":   c.pageLink,
-		"page revoke": c.pageRevoke,
+		"factor add":    c.factorAdd,
+		"factor list":   c.factorList,
+		"factor remove": c.factorRemove,
+		"page link":     c.pageLink,
+		"page revoke":   c.pageRevoke,
 	}
 }
 
@@ -129,6 +173,47 @@ func (c clerk) pageRevoke(ctx context.Context, _ []string, out io.Writer) error 
 		return err
 	}
 	_, err = fmt.Fprintf(out, "ended the access of %d browsers, and all links\n", ended+more)
+	return err
+}
+
+// factorUser matches how people are named, by the platform on which they approve.
+var factorUser = regexp.MustCompile(`^(slack:[UW][A-Z0-9]+|discord:[0-9]+|terminal:local|web:[a-z]+)$`)
+
+// factors are the second factors in a store.
+func factors(cfg *config.Config, store factor.Notes) factor.Factors {
+	return factor.Factors{Notes: store, Now: time.Now, Key: func() ([]byte, error) {
+		key, err := audit.Key(cfg.Approvals.FactorKey)
+		if err != nil {
+			return nil, err
+		}
+		return key.Seed(), nil
+	}}
+}
+
+func (c clerk) factorAdd(ctx context.Context, args []string, out io.Writer) error {
+	address, err := factors(c.cfg, c.store).Add(ctx, args[0])
+	if err == nil {
+		_, err = fmt.Fprintln(out, address)
+	}
+	return err
+}
+
+func (c clerk) factorList(ctx context.Context, _ []string, out io.Writer) error {
+	all, err := factors(c.cfg, c.store).List(ctx)
+	for _, who := range all {
+		_, _ = fmt.Fprintln(out, who)
+	}
+	return err
+}
+
+func (c clerk) factorRemove(ctx context.Context, args []string, out io.Writer) error {
+	ok, err := factors(c.cfg, c.store).Remove(ctx, args[0])
+	if err == nil && !ok {
+		err = fmt.Errorf("%s has none", args[0])
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(out, "removed "+args[0])
+	}
 	return err
 }
 
