@@ -196,12 +196,15 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	if r := m.Referenced; r != nil && m.Type == api.ReplyMessage && w.begins() && r.Author != nil && r.Author.ID != a.self.who().ID {
 		m.Attachments = slices.Concat(m.Attachments, r.Files())
 	}
+	var said []chat.Quote
+	if w.thread && w.begins() {
+		var files []api.Attachment
+		said, files = a.before(ctx, m, w.known.Horizon)
+		m.Attachments = slices.Concat(m.Attachments, slices.DeleteFunc(files, func(f api.Attachment) bool { return slices.Contains(m.Attachments, f) }))
+	}
 	thread := api.ThreadID(w.place)
 	out := a.convert(ctx, thread, m)
-	out.Aside, out.Outside = w.aside, w.outside
-	if w.thread && w.begins() {
-		out.Quoted = append(a.before(ctx, m, w.known.Horizon), out.Quoted...)
-	}
+	out.Aside, out.Outside, out.Quoted = w.aside, w.outside, append(said, out.Quoted...)
 	fresh, err := a.o.Inbox.Message(ctx, thread, out, api.MessageKey(m.ID))
 	if err := a.Put(fresh, err); err != nil {
 		return err
@@ -219,7 +222,7 @@ func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m api.Messa
 	return chat.Message{
 		Ref:    api.RefOf(api.PlaceOf(thread), m.ID),
 		From:   a.from(m),
-		Text:   a.words(m).readable(chat.FirstOf(m.Content, m.Unspoken())),
+		Text:   a.words(m).readable(m.Said()),
 		Sent:   api.SentAt(m.ID),
 		Quoted: a.quoted(m),
 		Files:  a.attached(ctx, thread, m.Files()),

@@ -5,10 +5,12 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"nod/adapters/discord/api"
 	"nod/chat"
+	"nod/chat/intake"
 	"nod/chat/outbox"
 )
 
@@ -70,10 +72,10 @@ func older(x, y api.Message) int {
 
 const mostQuoted = 30 // earlier messages of a thread that go along with the call
 
-// before reads what was said in a thread before the bot was called into it. It
-// goes to the model as data. The bot's own posts are no words of anybody, and nothing is
-// older than the horizon.
-func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) []chat.Quote {
+// before reads what was said in a thread before the bot was called into it. It goes to the
+// model as data. The bot's own posts are no words of anybody, and nothing is older than the
+// horizon. Every file is named; some are to be fetched.
+func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) ([]chat.Quote, []api.Attachment) {
 	ctx, cancel := context.WithTimeout(ctx, a.o.Lookup)
 	defer cancel()
 	var page []api.Message
@@ -86,6 +88,7 @@ func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) 
 	}
 	slices.SortFunc(page, older)
 	var out []chat.Quote
+	var files [][]api.Attachment
 	for _, q := range page {
 		if q.Type == api.ThreadStarter && q.Referenced != nil {
 			q = *q.Referenced
@@ -93,7 +96,16 @@ func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) 
 		if q.Author == nil || q.Author.ID == a.self.who().ID || !api.SentAt(q.ID).After(horizon) || q.Type != api.PlainMessage && q.Type != api.ReplyMessage {
 			continue
 		}
-		out = a.quote(out, a.from(q), q)
+		from := a.from(q)
+		out = a.quote(out, from, q)
+		named := ""
+		for _, f := range q.Files() {
+			named += intake.Named(chat.FirstOf(f.Filename, f.ID))
+		}
+		if named != "" {
+			out = append(out, chat.Quote{From: from, Text: strings.TrimSpace(named)})
+		}
+		files = append(files, q.Files())
 	}
-	return out
+	return out, intake.Earlier(files)
 }

@@ -364,13 +364,17 @@ func TestQuoted(t *testing.T) {
 	th := o.fake.OpenThread(o.ada, o.general, root, "incident")
 	last := o.fake.Say(o.bob, th, "the last that was forgotten")
 	o.fake.Say(o.fake.Bot(), th, "Forgotten. I remember nothing of what was said here before.") // its own words are no quote
-	o.fake.Say(o.cleo, th, "prod is down")
+	o.fake.Say(o.cleo, th, "prod is down", fakediscord.With{Sticker: "fire", Files: []fakediscord.File{{Name: "error.log", Data: []byte("panic")}}})
 	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = chat.Standing{Horizon: api.SentAt(last)} })
 	o.fake.Say(o.ada, th, o.mention()+" why?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-	want := []chat.Quote{{From: chat.User{ID: chat.UserID(o.cleo), Name: "cleo"}, Text: "prod is down"}}
+	cleo := chat.User{ID: chat.UserID(o.cleo), Name: "cleo"}
+	want := []chat.Quote{{From: cleo, Text: "prod is down\n[sticker: fire]"}, {From: cleo, Text: "[attached: error.log]"}}
 	if diff := cmp.Diff(want, o.in.Messages[0].Quoted); diff != "" {
 		t.Errorf("quoted (-want +got):\n%s", diff)
+	}
+	if f := o.in.Messages[0].Files; len(f) != 1 || f[0].Text != "panic" {
+		t.Errorf("files %+v", f)
 	}
 }
 

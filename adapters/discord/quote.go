@@ -34,7 +34,7 @@ func (a *Adapter) quoted(m api.Message) []chat.Quote {
 
 // quote quotes what a message says, and what it forwards.
 func (a *Adapter) quote(out []chat.Quote, from chat.User, m api.Message) []chat.Quote {
-	parts := []string{chat.FirstOf(m.Content, m.Unspoken())}
+	parts := []string{m.Said()}
 	if string(from.ID) != a.self.who().ID { // what the bot's own cards say is no word of anybody's
 		parts = append(parts, framedIn(m))
 	}
@@ -99,9 +99,7 @@ func framedIn(m api.Message) string {
 			parts = append(parts, e.says()...)
 		}
 	}
-	if m.Flags&api.Components != 0 {
-		parts = displayed(parts, m.Components, 0)
-	}
+	parts = displayed(parts, m.Components, 0)
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n")
 }
 
@@ -114,29 +112,38 @@ func (e embed) says() []string {
 	return append(lines, e.Footer.Text)
 }
 
-// textDisplay is the kind of component that shows text, and deepest is how deep they
-// stand within each other
-// (https://discord.com/developers/docs/components/reference#text-display).
+// Kinds of components that show a text or lead to a page, and how deep they stand within
+// each other (https://discord.com/developers/docs/components/reference).
 const (
+	button      = 2
 	textDisplay = 10
 	deepest     = 4
 )
 
-// displayed collects the texts that components show.
+// displayed collects the texts that components show, and the addresses of buttons.
 func displayed(parts []string, raw json.RawMessage, depth int) []string {
 	var all []struct {
 		Type       int             `json:"type"`
 		Content    string          `json:"content"`
+		Label      string          `json:"label"`
+		URL        string          `json:"url"`
 		Components json.RawMessage `json:"components"`
+		Accessory  json.RawMessage `json:"accessory"`
 	}
 	if len(raw) == 0 || depth > deepest || json.Unmarshal(raw, &all) != nil {
 		return parts
 	}
 	for _, c := range all {
-		if c.Type == textDisplay {
+		switch {
+		case c.Type == textDisplay:
 			parts = append(parts, c.Content)
+		case c.Type == button && c.URL != "":
+			parts = append(parts, c.Label+" ("+c.URL+")")
 		}
 		parts = displayed(parts, c.Components, depth+1)
+		if len(c.Accessory) > 0 {
+			parts = displayed(parts, slices.Concat([]byte{'['}, c.Accessory, []byte{']'}), depth+1)
+		}
 	}
 	return parts
 }

@@ -20,7 +20,10 @@ var alerts = map[string]fakediscord.With{
 	}, "odd"}},
 	"card": {Hook: "monitor", Cards: []any{map[string]any{"type": 17, "components": []any{
 		map[string]any{"type": 10, "content": "prod\ndisk full\nhttps://monitor.example.com/1"},
-		map[string]any{"type": 9, "components": []any{map[string]any{"type": 10, "content": "of `db1`\nFree: 0 B\nrule 4"}}},
+		map[string]any{
+			"type": 9, "components": []any{map[string]any{"type": 10, "content": "of `db1`\nFree: 0 B\nrule 4"}},
+			"accessory": map[string]any{"type": 2, "style": 5, "label": "Runbook", "url": "https://wiki.example.com/17"},
+		},
 	}}}},
 }
 
@@ -28,8 +31,12 @@ var alerts = map[string]fakediscord.With{
 // answer, and the command on it.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	const says = "prod\ndisk full\nhttps://monitor.example.com/1\nof `db1`\nFree: 0 B\nrule 4"
+	const text = "prod\ndisk full\nhttps://monitor.example.com/1\nof `db1`\nFree: 0 B\nrule 4"
 	for kind, alert := range alerts {
+		says := text
+		if kind == "card" {
+			says += "\nRunbook (https://wiki.example.com/17)"
+		}
 		for way, ask := range map[string]func(o *office, id string){
 			"forwarded": func(o *office, id string) {
 				o.fake.Say(o.ada, o.fake.DM(o.ada), "why?", fakediscord.With{Forward: id})

@@ -8,6 +8,7 @@ import (
 
 	"nod/adapters/slack/api"
 	"nod/chat"
+	"nod/chat/intake"
 	"nod/chat/outbox"
 )
 
@@ -26,7 +27,7 @@ const unread = "(What was said in this thread before could not be read in time.)
 // who said it: the newest of it. It goes to the model as data. The bot's own posts are
 // no words of anybody, and nothing is older than the horizon. Every file is named; those of
 // the root and the newest others are to be fetched.
-func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event, horizon time.Time) (out []chat.Quote, files []file) {
+func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event, horizon time.Time) ([]chat.Quote, []file) {
 	ctx, cancel := context.WithTimeout(ctx, quoteWait)
 	defer cancel()
 	msgs, err := a.web.Read(ctx, api.History{
@@ -51,28 +52,22 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event
 	a.learn(ctx, 4*a.o.NameWait, ids)
 	w := a.words(ctx)
 	w.self = nil
+	var out []chat.Quote
+	var files [][]file
 	for _, m := range msgs {
 		from := a.writer(m)
 		text := w.readable(textOf(m))
+		files = append(files, allFiles(m))
 		for _, f := range allFiles(m) {
-			text += "\n[attached: " + chat.Flat(chat.FirstOf(f.Name, f.Title, f.ID)) + "]"
-			files = append(files, f)
+			text += intake.Named(chat.FirstOf(f.Name, f.Title, f.ID))
 		}
 		if text = strings.TrimSpace(text); text != "" {
 			out = append(out, chat.Quote{From: from, Text: text})
 		}
 		out = append(out, w.passedOn(m, from)...)
 	}
-	if len(files) > mostEarlier {
-		first := len(allFiles(msgs[0]))
-		first = min(first, mostEarlier/2)
-		files = slices.Concat(files[:first], files[len(files)-mostEarlier+first:])
-	}
-	return out, files
+	return out, intake.Earlier(files)
 }
-
-// mostEarlier is how many files that were posted before are fetched.
-const mostEarlier = 4
 
 // writer is who wrote a message, as far as that is known already.
 func (a *Adapter) writer(ev api.Event) chat.User {

@@ -13,6 +13,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -92,6 +93,23 @@ func (s Store) fetchFile(ctx context.Context, thread chat.ThreadID, f *File) err
 		return fmt.Errorf("keep a file: %w", err)
 	}
 	return nil
+}
+
+// mostEarlier is how many files that were posted before the bot was called are fetched.
+const mostEarlier = 4
+
+// Named is a line that names a file of a quoted message.
+func Named(file string) string { return "\n[attached: " + chat.Flat(file) + "]" }
+
+// Earlier chooses among the files of the messages of a thread, oldest first: those of its
+// beginning, as far as they leave half of the room, and the newest.
+func Earlier[T any](of [][]T) []T {
+	all := slices.Concat(of...)
+	if len(all) <= mostEarlier {
+		return all
+	}
+	first := min(len(of[0]), mostEarlier/2)
+	return slices.Concat(all[:first], all[len(all)-mostEarlier+first:])
 }
 
 // isText says whether a media type is one that a model can read as it is.

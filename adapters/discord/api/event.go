@@ -373,7 +373,7 @@ func (m Message) Bears(mark string) bool {
 		slices.ContainsFunc(m.Attachments, func(f Attachment) bool { return chat.HasMark(f.Filename, mark) })
 }
 
-// Unspoken is what a message says that has no text: a sticker, a poll.
+// Unspoken is what a message says beside its text: stickers, a poll.
 func (m Message) Unspoken() string {
 	var parts []string
 	for _, s := range m.Stickers {
@@ -388,6 +388,9 @@ func (m Message) Unspoken() string {
 	}
 	return strings.Join(parts, " ")
 }
+
+// Said is what a message says: its text, stickers and a poll.
+func (m Message) Said() string { return strings.TrimSpace(m.Content + "\n" + m.Unspoken()) }
 
 // Lines are what a message says, in its text or on its card.
 func (m Message) Lines() []string {
