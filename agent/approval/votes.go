@@ -250,7 +250,11 @@ func (v Voter) Waits(s *thread.Thread, call string) (chat.Waits, bool) {
 	}
 	did := slices.ContainsFunc(c.Standing(), func(o memory.Vote) bool { return o.By.ID == v.ID })
 	now := memory.Vote{Reaction: s.Last, By: v.User, Verdict: memory.Approve}
-	if did || whyIgnored(c, cast{now, chat.Reaction{On: c.Card.Ref}, v.At}, v.Member) != "" {
+	by := chat.Reaction{On: c.Card.Ref, Digest: c.Asked.Digest}
+	if ways := c.Asked.Rules.By; len(ways) > 0 {
+		by.Way = ways[0]
+	}
+	if did || whyIgnored(c, cast{now, by, v.At}, v.Member) != "" {
 		return chat.Waits{}, false
 	}
 	return chat.Waits{Ref: c.Card.Ref, Number: c.Asked.Number, Tool: c.Tool, Requester: c.Asked.Requester, Deadline: c.Deadline()}, true
