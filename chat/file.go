@@ -107,3 +107,23 @@ func HasMark(name, mark string) bool {
 	stem, _ := splitName(name)
 	return mark != "" && (strings.HasSuffix(stem, "-"+mark) || strings.HasSuffix(name, "-"+mark))
 }
+
+// Pictured says whether a model can be shown a picture of a media type, as it is or turned
+// into one that models take.
+func Pictured(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff":
+		return true
+	}
+	return false
+}
+
+// Unseen says whether a file is a picture, by its type or its name, that no model can be
+// shown.
+func (f File) Unseen() bool {
+	switch strings.ToLower(path.Ext(f.Name)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".svg":
+		return !Pictured(f.MediaType)
+	}
+	return strings.HasPrefix(f.MediaType, "image/") && !Pictured(f.MediaType)
+}

@@ -53,6 +53,7 @@ func (e *Echo) UnmarshalJSON(data []byte) error { return (*json.RawMessage)(e).U
 // Image is a picture for a model that takes pictures. A computed prompt names the
 // content by Blob; the caller of the model puts in the Data.
 type Image struct {
+	Name      string // of the file, for words about it; may be empty
 	MediaType string
 	Blob      string
 	Data      []byte

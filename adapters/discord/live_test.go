@@ -383,7 +383,7 @@ func TestAttachments(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.Say(o.ada, o.fake.DM(o.ada), "look", fakediscord.With{Files: []fakediscord.File{
 		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},
-		{Name: "pic.png", Type: "image/png", Data: []byte("\x89PNG")},
+		{Name: "pic.png", Type: "image/png", Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00")},
 		{Name: "big.png", Type: "image/png", Data: make([]byte, intake.MostImage+1)},
 		{Name: "a.zip", Type: "application/zip", Data: []byte("PK")},
 	}})
@@ -392,7 +392,7 @@ func TestAttachments(t *testing.T) {
 	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.Blobs[files[0].Blob]) != 20_006 {
 		t.Fatalf("files %+v", files)
 	}
-	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob == "" || files[3].Name != "a.zip" {
+	if files[1].Blob == "" || files[1].MediaType != "image/gif" || files[2].Blob != "" || files[3].Blob == "" || files[3].Name != "a.zip" {
 		t.Errorf("files %+v", files)
 	}
 }

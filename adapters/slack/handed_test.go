@@ -210,16 +210,16 @@ func TestStopBehindAFile(t *testing.T) {
 func TestLargePictures(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
-	small := []byte("\x89PNG small")
+	small := []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00 small")
 	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{
 		{Name: "phone.jpg", MediaType: "image/jpeg", Data: make([]byte, intake.MostImage+1), Thumb: small},
 		{Name: "phone.heic", MediaType: "image/heic", Data: []byte("heic"), Thumb: small},
-		{Name: "little.png", MediaType: "image/png", Data: []byte("\x89PNG whole"), Thumb: small},
+		{Name: "little.png", MediaType: "image/png", Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00 whole"), Thumb: small},
 	}})
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-	for i, want := range []string{"phone.png \x89PNG small", "phone.png \x89PNG small", "little.png \x89PNG whole"} {
+	for i, want := range []string{"phone.png " + string(small), "phone.png " + string(small), "little.png GIF89a\x01\x00\x01\x00\x00\x00\x00 whole"} {
 		f := o.in.Messages[0].Files[i]
-		if got := f.Name + " " + string(o.in.Blobs[f.Blob]); got != want || f.MediaType != "image/png" {
+		if got := f.Name + " " + string(o.in.Blobs[f.Blob]); got != want || f.MediaType != "image/gif" {
 			t.Errorf("file %d is %q %s, want %q", i, got, f.MediaType, want)
 		}
 	}

@@ -280,7 +280,7 @@ func TestAttachments(t *testing.T) {
 	o := open(t, fakeslack.Options{}, nil)
 	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{
 		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},
-		{Name: "pic.png", Data: []byte("\x89PNG")},
+		{Name: "pic.png", Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00")},
 		{Name: "big.png", Data: make([]byte, intake.MostImage+1)},
 		{Name: "a.zip", MediaType: "application/zip", Data: []byte("PK")},
 	}})
@@ -289,7 +289,7 @@ func TestAttachments(t *testing.T) {
 	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.Blobs[files[0].Blob]) != 20_006 {
 		t.Fatalf("files %+v", files)
 	}
-	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob == "" || files[3].Name != "a.zip" {
+	if files[1].Blob == "" || files[1].MediaType != "image/gif" || files[2].Blob != "" || files[3].Blob == "" || files[3].Name != "a.zip" {
 		t.Errorf("files %+v", files)
 	}
 }

@@ -261,8 +261,8 @@ func (w Writer) sparse(turns [][]speak.Item) [][]speak.Item {
 func imagesOf(s *thread.Thread, files []chat.File, cut memory.Trimmed) []llm.Image {
 	var out []llm.Image
 	for _, f := range files {
-		if f.Blob != "" && cut.Clip == 0 && !s.IsDropped(f) && strings.HasPrefix(f.MediaType, "image/") {
-			out = append(out, llm.Image{MediaType: f.MediaType, Blob: f.Blob})
+		if f.Blob != "" && cut.Clip == 0 && !s.IsDropped(f) && chat.Pictured(f.MediaType) {
+			out = append(out, llm.Image{Name: f.Name, MediaType: f.MediaType, Blob: f.Blob})
 		}
 	}
 	return out

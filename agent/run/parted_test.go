@@ -96,7 +96,7 @@ func TestLimitsAway(t *testing.T) {
 				model := &looker{pause: 5 * time.Second}
 				w.runner.Model = model
 				w.runner.Limits = run.Limits{Person: run.Limit{Tokens: 1000}}
-				blob, err := full.PutBlob(t.Context(), w.thread, []byte("png"))
+				blob, err := full.PutBlob(t.Context(), w.thread, []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,8 +117,8 @@ func TestLimitsAway(t *testing.T) {
 				synctest.Wait()
 				w.stop()
 				wantLines(t, w.board, "answer Hello.")
-				if n := model.shown.Load(); n != 3 {
-					t.Errorf("the model was shown pictures of %d bytes, want 3", n)
+				if n := model.shown.Load(); n != 13 {
+					t.Errorf("the model was shown pictures of %d bytes, want 13", n)
 				}
 				used, err := w.runner.Limits.Used(t.Context(), full, time.Now(), "board", "ada", w.thread)
 				if err != nil || len(used) != 1 || used[0].Used != 100 {

@@ -10,6 +10,7 @@ import (
 	"nod/agent"
 	"nod/chat"
 	"nod/chat/patience"
+	"nod/chat/picture"
 	"nod/llm"
 	"nod/memory"
 )
@@ -108,8 +109,8 @@ func (d *driver) summarise(key string, act agent.Summarise) {
 	})
 }
 
-// fetchImages puts the content of the prompt's images into it. An image that is
-// gone is left out; the text still says that it was attached.
+// fetchImages puts the content of the prompt's images into it, as models take them. An
+// image that is gone or broken is left out; the text still says that it was attached.
 func (d *driver) fetchImages(ctx context.Context, req llm.Request) error {
 	for i, m := range req.Messages {
 		var have []llm.Image
@@ -118,8 +119,8 @@ func (d *driver) fetchImages(ctx context.Context, req llm.Request) error {
 			if err != nil && !errors.Is(err, memory.ErrNoBlob) {
 				return fmt.Errorf("read an image: %w", err)
 			}
-			if err == nil {
-				have = append(have, llm.Image{MediaType: img.MediaType, Blob: img.Blob, Data: data})
+			if data, form, ok := picture.Fit(data); err == nil && ok {
+				have = append(have, llm.Image{Name: img.Name, MediaType: form, Blob: img.Blob, Data: data})
 			}
 		}
 		req.Messages[i].Images = have
@@ -273,7 +274,7 @@ func (d *driver) keep(f llm.File) (chat.File, error) {
 	for n := 1; ; n++ {
 		name, err := d.Store.PutBlob(background, d.thread, f.Data)
 		if err == nil {
-			return chat.File{Name: f.Name, MediaType: f.MediaType, Size: int64(len(f.Data)), Blob: name, Quiet: f.Quiet}, nil
+			return chat.File{Name: f.Name, MediaType: picture.Type(f.Data, f.MediaType), Size: int64(len(f.Data)), Blob: name, Quiet: f.Quiet}, nil
 		}
 		if full(err) != "" || len(f.Data) > memory.BlobCap || n == mostPosts {
 			return chat.File{}, err

@@ -137,13 +137,13 @@ func strictly(t *testing.T, protocol speak.Protocol, strategy strategy.Kind) {
 func sayWithPicture(t *testing.T, store memory.Full, id string) {
 	t.Helper()
 	thread := benchThread(1)
-	blob, err := store.PutBlob(t.Context(), thread, []byte("a picture"))
+	blob, err := store.PutBlob(t.Context(), thread, []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := chat.Message{
 		Ref: chat.MessageRef{Platform: "board", Channel: thread.Channel, ID: id}, From: chat.User{ID: "ada", Name: "ada"}, Text: "what time is it there?",
-		Files: []chat.File{{Name: "p.png", MediaType: "image/png", Size: 9, Blob: blob}},
+		Files: []chat.File{{Name: "p.png", MediaType: "image/gif", Size: 13, Blob: blob}},
 	}
 	if _, err := store.Put(t.Context(), thread, memory.Message{Message: m}, id); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"nod/chat"
+	"nod/chat/picture"
 )
 
 // Limits of fetched files, in bytes and number. Files beyond are only named.
@@ -82,6 +83,7 @@ func (s Store) fetchFile(ctx context.Context, thread chat.ThreadID, f *File) err
 	if err != nil {
 		return err
 	}
+	f.MediaType = picture.Type(data, f.MediaType)
 	if isText(f.MediaType) && utf8.Valid(data) {
 		f.Text = beginning(string(data), chat.FileText)
 	}

@@ -59,7 +59,9 @@ func TestTake(t *testing.T) {
 	}{
 		{"text", came("text/plain; charset=utf-8", "hello"), chat.File{Name: "f", MediaType: "text/plain; charset=utf-8", Size: 5, Text: "hello", Blob: "b-hell"}, 0},
 		{"long text", came("text/x-go", text), chat.File{Name: "f", MediaType: "text/x-go", Size: 2*chat.FileText + 1, Text: text[:chat.FileText-1], Blob: "b-" + text[:4]}, 0},
-		{"image", came("image/png", "\x89PNG!"), chat.File{Name: "f", MediaType: "image/png", Size: 5, Blob: "b-\x89PNG"}, 0},
+		{"image", came("image/gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00"), chat.File{Name: "f", MediaType: "image/gif", Size: 13, Blob: "b-GIF8"}, 0},
+		{"image of another kind", came("image/png", "GIF89a\x01\x00\x01\x00\x00\x00\x00"), chat.File{Name: "f", MediaType: "image/gif", Size: 13, Blob: "b-GIF8"}, 0},
+		{"broken image", came("image/png", "\x89PNG!"), chat.File{Name: "f", MediaType: "application/octet-stream", Size: 5, Blob: "b-\x89PNG"}, 0},
 		{"no text after all", came("text/csv", "\xff\xfe"), chat.File{Name: "f", MediaType: "text/csv", Size: 2, Blob: "b-\xff\xfe"}, 0},
 		{"too large", came("image/png", strings.Repeat("x", MostImage+1)), chat.File{Name: "f", MediaType: "image/png", Size: MostImage + 1}, 0},
 		{"drawing", came("image/svg+xml", "<svg/>"), chat.File{Name: "f", MediaType: "image/svg+xml", Size: 6, Blob: "b-<svg"}, 0},

@@ -270,7 +270,7 @@ func (t Tools) Call(ctx context.Context, desk chat.Desk, c llm.Call) (llm.Result
 	text = strings.ReplaceAll(text, "ANSWER", strings.Join(answers, ", "))
 	r := llm.Result{Text: text, Failed: t.Failing[c.Name]}
 	if name := t.Files[c.Name]; name != "" {
-		r.Files = []llm.File{{Name: name, MediaType: mime.TypeByExtension(path.Ext(name)), Data: []byte("a picture")}}
+		r.Files = []llm.File{{Name: name, MediaType: mime.TypeByExtension(path.Ext(name)), Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00")}}
 	}
 	return r, nil
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"regexp"
@@ -46,13 +47,17 @@ func (m *Model) limits() limits {
 }
 
 // learn learns from a refusal, and says whether the call is worth repeating. req is the
-// refused call.
-func (m *Model) learn(f *failure, req request) bool {
+// refused call, and s is to be left out of the next one.
+func (m *Model) learn(f *failure, req request, s *spared) bool {
 	found := refused(f) & m.sent(req.Request, req.lim) &^ req.lim
-	if found == 0 {
-		return m.shun(f, req.Tools)
+	switch {
+	case found != 0 && certain(f, found):
+		m.note(found)
+	case found&^noImages != 0:
+		s.lim |= found
+	default:
+		return m.shun(f, req.Tools) || m.spares(f, req, s)
 	}
-	m.note(found)
 	return true
 }
 
@@ -64,7 +69,7 @@ func (m *Model) note(found limits) {
 	m.mu.Unlock()
 	for one, name := range limitNames {
 		if fresh.has(one) {
-			m.o.Logger.Info("model limit learnt", "limit", name)
+			m.o.Logger.Log(context.Background(), level(one), "model limit learnt", "limit", name)
 		}
 	}
 }
@@ -198,10 +203,9 @@ func refused(f *failure) limits {
 	if !f.said.says(unsupported...) {
 		return 0
 	}
-	badImage := f.said.says("format", "mime", "media type", "too large", "dimension", "download")
 	for _, text := range []string{strings.ToLower(f.said.Param), f.said.words()} {
 		for _, n := range named {
-			if n.word.MatchString(text) && !(n.limit == noImages && badImage) {
+			if n.word.MatchString(text) {
 				return n.limit
 			}
 		}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -121,7 +122,6 @@ func TestNoLimit(t *testing.T) {
 	}
 	for _, body := range []string{
 		`{"error":{"message":"temperature must be at most 2","param":"temperature","code":"invalid_value"}}`,
-		`{"error":{"message":"Unsupported image format: only png and jpeg are supported"}}`,
 		`{"error":{"message":"This model does not support tools"}}`,
 		`{"error":{"message":"The model does not exist","code":"model_not_found"}}`,
 		`{"error":{"message":"unknown field \"foo\""}}`,
@@ -138,6 +138,83 @@ func TestNoLimit(t *testing.T) {
 		}
 		if len(s.asked) != 2 || s.asked[0].raw != s.asked[1].raw || m.known != 0 {
 			t.Errorf("%s: learnt %b in %d requests", body, m.known, len(s.asked))
+		}
+	}
+}
+
+// TestPictures has servers that refuse one picture. The call is made once more without it,
+// and names it; other pictures are sent as before. Only a second refused picture, with none
+// taken between, makes a model that takes none.
+func TestPictures(t *testing.T) {
+	ask := func(m *Model, names ...string) {
+		t.Helper()
+		req := llm.Request{}
+		for _, name := range names {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.User, Text: "see " + name, Images: []llm.Image{{Name: name, MediaType: "image/png", Data: []byte("<" + name + ">")}}}, llm.Message{Role: llm.Assistant, Text: "ok"})
+		}
+		if _, err := m.Complete(t.Context(), req, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	shows := func(a asked, name string) bool {
+		return strings.Contains(a.raw, base64.StdEncoding.EncodeToString([]byte("<"+name+">")))
+	}
+	for _, body := range []string{
+		`{"error":{"message":"You uploaded an unsupported image. Please make sure your image is valid.","type":"invalid_request_error","param":null,"code":"image_parse_error"}}`,
+		`{"error":{"message":"You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].","code":"invalid_image_format"}}`,
+		`{"error":{"message":"validating vision content: image media type not supported","type":"invalid_request_error"}}`,
+		`{"error":{"message":"Invalid image data. Animated images are not supported.","code":"BadRequest"}}`,
+		`{"error":{"message":"Unsupported image format: only png and jpeg are supported"}}`,
+		`{"error":{"message":"messages.1.content.1.image.source.base64: The image was specified using the image/png media type, but the image appears to be a image/jpeg image"}}`,
+		`{"error":{"message":"Could not process image"}}`,
+		`{"error":{"message":"Invalid MIME type. Only image types are supported."}}`,
+		`{"error":{"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}`,
+	} {
+		s := &script{serve: []served{{status: 400, body: body}, {body: good}}}
+		m, _ := s.model(nil)
+		ask(m, "good.png", "broken.png")
+		ask(m, "broken.png", "other.png")
+		if len(s.asked) != 3 || m.known != 0 {
+			t.Errorf("%s: %d requests, learnt %b", body, len(s.asked), m.known)
+			continue
+		}
+		if a := s.asked[1]; shows(a, "broken.png") || !strings.Contains(a.raw, "The picture broken.png") || !shows(a, "good.png") {
+			t.Errorf("%s: sent again: %s", body, a.raw)
+		}
+		if a := s.asked[2]; shows(a, "broken.png") || !shows(a, "other.png") {
+			t.Errorf("%s: the next call: %s", body, a.raw)
+		}
+	}
+	no := served{status: 400, body: `{"error":{"message":"Could not process image"}}`}
+	s := &script{serve: []served{no, {body: good}, no, {body: good}}}
+	m, _ := s.model(nil)
+	for i, name := range []string{"a.png", "b.png", "c.png"} {
+		ask(m, name)
+		if want := []int{2, 4, 5}[i]; len(s.asked) != want {
+			t.Errorf("%d requests after %s, want %d", len(s.asked), name, want)
+		}
+	}
+	if shows(s.asked[4], "c.png") || !m.known.has(noImages) {
+		t.Error("two pictures were refused, and a third is sent")
+	}
+	s = &script{serve: []served{no, no, {status: 400, body: `{"error":{"message":"no"}}`}}}
+	m, _ = s.model(nil)
+	_, err := m.Complete(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Images: []llm.Image{{Data: []byte("a")}}}, {Role: llm.User, Images: []llm.Image{{Data: []byte("b")}}}}}, nil)
+	if e := fault(t, err); e.Fault != llm.Refused || len(s.asked) > 3 || len(m.refused) > 0 {
+		t.Errorf("a call that is refused without pictures, too: %v after %d requests", e, len(s.asked))
+	}
+}
+
+// TestDoubts has refusals of one call that name no model: the call is made without the
+// field, and a second one learns.
+func TestDoubts(t *testing.T) {
+	no := served{status: 400, body: `{"error":{"message":"stop is not supported here"}}`}
+	req := llm.Request{Messages: hi.Messages, Stop: []string{"x"}}
+	s := &script{serve: []served{no, {body: good}, {body: good}, no, {body: good}, no, {body: good}, {body: good}}}
+	m, _ := s.model(nil)
+	for i, want := range []int{2, 3, 5, 7, 8} {
+		if _, err := m.Complete(t.Context(), req, nil); err != nil || len(s.asked) != want {
+			t.Fatalf("call %d: %d requests, %v", i+1, len(s.asked), err)
 		}
 	}
 }

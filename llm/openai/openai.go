@@ -54,9 +54,11 @@ type Options struct {
 type Model struct {
 	o Options
 
-	mu    sync.Mutex
-	known limits
-	shelf shelf
+	mu      sync.Mutex
+	known   limits
+	doubts  limits          // of refusals that may have been about one call
+	refused map[string]bool // pictures
+	shelf   shelf
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -121,8 +123,10 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		defer cancel()
 	}
 	out := &sink{watch: watch}
+	var spare spared
 	for broke := 0; ; {
-		sending := request{req, m.limits()}
+		sending := request{req, m.limits() | spare.lim}
+		sending.Messages = m.shown(req.Messages, spare)
 		sending.Tools = m.offered(req.Tools)
 		if req.NoCalls && sending.lim.has(heedless) && !sending.lim.has(needsTools) {
 			sending.Tools = nil
@@ -130,13 +134,14 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		resp, err := m.attempt(ctx, sending, out)
 		if err == nil {
 			m.noteHeedless(resp, sending)
+			m.worked(sending, spare)
 			return resp, nil
 		}
 		f := m.failure(ctx, err)
 		switch {
 		case parent.Err() != nil && errors.Is(parent.Err(), context.Canceled):
 			return llm.Response{}, fmt.Errorf("call model: %w", parent.Err())
-		case m.learn(f, sending):
+		case m.learn(f, sending, &spare):
 		case !f.again || broke == restarts:
 			return llm.Response{}, &f.public
 		default:
