@@ -289,30 +289,35 @@ func TestLastUse(t *testing.T) {
 func (s *sim) waiting() []memory.Asked { return (&grants{sim: s}).waiting() }
 
 // A call that was to run under a grant, and could not begin before that was over since
-// the program was down, asks.
+// the program was down, asks. So does one whose grant was taken back meanwhile.
 func TestGrantOverBeforeTheCallBegins(t *testing.T) {
 	rules := anyone
 	rules.Grants = memory.Grants{Most: time.Hour, Uses: 3}
-	s := newSim(asking(newTool("deploy", policy.Ask, rules)))
-	s.model = callsOnce("deploy")
-	s.says("ada", "deploy")
-	s.run()
-	s.says("ada", "allow 1 1h")
-	s.run()
-	s.model = callsOnce("deploy")
-	s.says("ada", "deploy again")
-	for s.kinds("used") == 0 {
-		s.perform(s.agent.Next(s.log()))
-	}
-	s.die() // before the call begins
-	s.now = s.now.Add(25 * time.Hour)
-	s.run()
-	if len(s.ran) != 1 || s.kinds("asked") != 2 {
-		t.Errorf("%d calls ran, %d were asked for: want one of two", len(s.ran), s.kinds("asked"))
-	}
-	s.says("ada", "y")
-	if s.run(); len(s.ran) != 2 {
-		t.Errorf("%d calls ran: the second one was approved", len(s.ran))
+	for name, meanwhile := range map[string]func(*sim){
+		"its time is over": func(s *sim) { s.now = s.now.Add(25 * time.Hour) },
+		"taken back":       func(s *sim) { s.says("ada", "revoke 1") },
+	} {
+		s := newSim(asking(newTool("deploy", policy.Ask, rules)))
+		s.model = callsOnce("deploy")
+		s.says("ada", "deploy")
+		s.run()
+		s.says("ada", "allow 1 1h")
+		s.run()
+		s.model = callsOnce("deploy")
+		s.says("ada", "deploy again")
+		for s.kinds("used") == 0 {
+			s.perform(s.agent.Next(s.log()))
+		}
+		s.die() // before the call begins
+		meanwhile(s)
+		s.run()
+		if len(s.ran) != 1 || s.kinds("asked") != 2 {
+			t.Errorf("%s: %d calls ran, %d were asked for: want one of two", name, len(s.ran), s.kinds("asked"))
+		}
+		s.says("ada", "y")
+		if s.run(); len(s.ran) != 2 {
+			t.Errorf("%s: %d calls ran: the second one was approved", name, len(s.ran))
+		}
 	}
 }
 

@@ -1,10 +1,12 @@
 package agent_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
 )
@@ -52,6 +54,120 @@ func TestStepsSayWhoInquires(t *testing.T) {
 		p, _, _, ok := (&agent.Agent{}).StepsPost(agent.NewLog(entries[:n], agent.Claim{}))
 		if !ok || p.Steps.Items[0].Calls[0].Inquirer != want {
 			t.Errorf("after %d entries: %+v, want %q", n, p.Steps, want)
+		}
+	}
+}
+
+// asksIn is a log in which a call asks ada a question, which stands, with what follows.
+func asksIn(started bool, more ...memory.Body) []memory.Entry {
+	bodies := []memory.Body{from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy"))}
+	if started {
+		bodies = append(bodies, memory.Started{Call: "d", Tool: "deploy"})
+	}
+	schema := `{"type":"object","properties":{"n":{"type":"integer","maximum":9}},"required":["n"]}`
+	bodies = append(bodies, memory.Question{ID: "q", Call: "d", Claim: "now", Asks: chat.Question{From: "ops", Text: "How many?", Schema: schema}},
+		memory.Posted{Key: memory.PostKey("question/q", "How many?"), Ref: ref("asks")})
+	return entriesOf(append(bodies, more...)...)
+}
+
+// A reply comes from whom the question is for, as a text, while the call waits for it. It
+// is accepted if it fits.
+func TestWhatIsAReply(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		more []memory.Body
+		want chat.How // empty: it is no reply
+	}{
+		"of the requester":  {[]memory.Body{from("ada", "5")}, chat.Accepted},
+		"that does not fit": {[]memory.Body{from("ada", "50")}, chat.Unfit},
+		"that declines":     {[]memory.Body{from("ada", "decline")}, chat.Declined},
+		"of somebody else":  {[]memory.Body{from("ben", "5")}, ""},
+		"a command":         {[]memory.Body{from("ada", "stop")}, ""},
+		"an order":          {[]memory.Body{from("ada", `run deploy {"n":5}`)}, ""},
+		"a file":            {[]memory.Body{from("ada", "5", chat.File{Name: "a"})}, ""},
+		"of a call's past":  {[]memory.Body{memory.Result{Call: "d", State: chat.CallDone}, from("ada", "5")}, ""},
+		"of a lost post":    {[]memory.Body{memory.Posted{Key: "question/q~x"}, from("ada", "5")}, ""},
+	} {
+		b, ok := agent.NewLog(asksIn(true, tt.more...), agent.Claim{}).Thread.Reply("q")
+		if ok != (tt.want != "") || ok && b.Answer.How != tt.want {
+			t.Errorf("%s: %t, %+v, want %q", name, ok, b, tt.want)
+		}
+	}
+}
+
+// A question ends once nobody waits for its answer, and after its time, which begins when
+// it is asked: one after the other. A reply to a question that is over is a message.
+func TestQuestionsEnd(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Auto, anyone))
+	end := func(log []memory.Entry, token string) chat.How {
+		act, _ := a.Next(agent.NewLog(log, agent.Claim{Token: token, Self: "me"})).(agent.Record)
+		for _, b := range act.Bodies {
+			if b, ok := b.(memory.Answered); ok {
+				return b.Answer.How
+			}
+		}
+		return ""
+	}
+	late := asksIn(true)
+	late = append(late, memory.Entry{Seq: 7, At: late[5].At.Add(chat.AnswerWithin), Body: memory.Due{}})
+	for name, tt := range map[string]struct {
+		log   []memory.Entry
+		token string
+		want  chat.How
+	}{
+		"its claim runs":    {asksIn(false), "now", ""},
+		"its claim is over": {asksIn(false), "later", chat.Dropped},
+		"an effect waits":   {asksIn(true), "later", ""},
+		"its time is over":  {late, "now", chat.Unanswered},
+	} {
+		if got := end(tt.log, tt.token); got != tt.want {
+			t.Errorf("%s: it ends as %q, want %q", name, got, tt.want)
+		}
+	}
+	second := memory.Question{ID: "r", Call: "d", Claim: "now", Asks: chat.Question{From: "ops", Text: "And?"}}
+	if got := end(asksIn(true, second), "now"); got != "" {
+		t.Errorf("a question before it is asked ends as %q", got)
+	}
+	over := memory.Answered{Question: "q", Answer: chat.Answer{How: chat.Dropped}}
+	log := agent.NewLog(asksIn(true, from("ada", "5"), over), agent.Claim{})
+	if msgs := log.Thread.Open.Msgs; msgs[len(msgs)-1].Text != "5" {
+		t.Error("a reply that nobody took is lost")
+	}
+}
+
+// The first outcome stands. Only a real one that comes after an unknown one corrects it,
+// once, and people are told once.
+func TestCorrections(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Auto, anyone))
+	result := func(state chat.CallState) memory.Body {
+		return memory.Result{Call: "d", Tool: "deploy", State: state, Text: string(state)}
+	}
+	unknown, done, failed := result(chat.CallUnknown), result(chat.CallDone), result(chat.CallFailed)
+	for name, tt := range map[string]struct {
+		results []memory.Body
+		want    int
+	}{
+		"one outcome":         {[]memory.Body{done}, 0},
+		"a second one":        {[]memory.Body{done, failed}, 0},
+		"a real one at last":  {[]memory.Body{unknown, done}, 1},
+		"still unknown":       {[]memory.Body{unknown, unknown}, 0},
+		"two real ones":       {[]memory.Body{unknown, done, failed}, 1},
+		"people are told":     {[]memory.Body{unknown, done, memory.Posted{Key: "correction/d~x", Ref: ref("told")}}, 1},
+		"of an unknown call":  {[]memory.Body{memory.Result{Call: "past", State: chat.CallDone}}, 1},
+		"nothing of the past": {[]memory.Body{memory.Result{Call: "past", State: chat.CallUnknown}}, 0},
+	} {
+		log := agent.NewLog(entriesOf(append([]memory.Body{
+			from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy")), memory.Started{Call: "d", Tool: "deploy"},
+		}, tt.results...)...), agent.Claim{})
+		if got := len(log.Thread.Corrections); got != tt.want {
+			t.Errorf("%s: %d corrections, want %d", name, got, tt.want)
+		}
+		post, tells := a.Next(log).(agent.Post)
+		tells = tells && strings.HasPrefix(post.Post.Key, "correction/")
+		if tells != (tt.want > 0 && name != "people are told") {
+			t.Errorf("%s: people are told: %v", name, tells)
 		}
 	}
 }

@@ -4,8 +4,8 @@ package main
 // them: more than the simulation has them do.
 const forbids = "TestNothingForbiddenRuns"
 
-// forbidden are mistakes about who may do what with a call. Those about older stores and
-// about asking anew are seen by tests of cases.
+// forbidden are mistakes about who may do what with a call. Those about older stores, asking
+// anew, questions and corrections are seen by tests of cases.
 var forbidden = []mutant{
 	{"forbidden: votes count that come too late", votes, "	case !v.at.Before(c.Deadline()):\n", "	case false:\n", forbids},
 	{"forbidden: calls are changed too late", changes, "	case !k.Thread.Now.Before(c.Deadline()):\n", "	case false:\n", forbids},
@@ -47,4 +47,24 @@ var forbidden = []mutant{
 	{"asks: a call that was tampered with is asked anew", settle, "if c.Asked != nil && !k.intact(c) {", "if false {", "TestApprovedAndNeverBegun"},
 	{"asks: processes with different files ask for ever", again, "if c.Asked.Again >= mostStricter {", "if false {", "TestApprovedAndNeverBegun"},
 	{"asks: what never began is called approved", calls, "return c.Decided != nil && !c.TurnedDown() && !c.Started &&", "return false && c.Decided != nil &&", "TestApprovedAndNeverBegun"},
+	{"older: a grant of before allows", "agent/thread/lost.go", "		g.over = true\n", "		_ = g\n", "TestAGrantOfBeforeARestore"},
+	{"grants: one holds for longer than allowed", grants, "Until: at.Add(b.For)", "Until: at.Add(10 * b.For)", "TestGrantsProperty"},
+	{"grants: a use is not counted", grants, "		g.used++\n", "", "TestGrantsProperty"},
+	{"grants: one is taken back before the call begins", grants, "(c.Started || !c.Use.Grant.over && now", "(c.Started || now", "TestGrantOverBeforeTheCallBegins"},
+	{"grants: one is over before the call begins", grants, "(c.Started || !c.Use.Grant.over && now.Before(c.Use.Grant.Until))", "true", "TestGrantOverBeforeTheCallBegins"},
+	{"grants: a giver may not approve any more", "agent/approval/grants.go", "		if may && !excludes(as, who.ID) {", "		if _ = may; !excludes(as, who.ID) {", "TestGrantsProperty"},
+	{"grants: a giver asks for the call", "agent/approval/grants.go", "		if may && !excludes(as, who.ID) {", "		if may {", "TestGrantsProperty"},
+	{"question: anybody answers", questions, "m.From.ID != q.Call.Turn.Requester.ID || ", "", "TestWhatIsAReply"},
+	{"question: a command answers", questions, "order || m.Aside", "order && false || m.Aside", "TestWhatIsAReply"},
+	{"question: a call that ended hears the answer", questions, " || q.Call.Result != nil", "", "TestWhatIsAReply"},
+	{"question: what does not fit is accepted", questions, "		err = q.fits(values)\n", "		_ = q.fits(values)\n", "TestWhatIsAReply"},
+	{"question: a reply after its time is heard", questions, " || !m.At.Before(q.Deadline())", "", "TestReplyInTime"},
+	{"question: a reply that nobody took is lost", questions, "		s.hearMessage(m)\n", "		_ = m\n", "TestQuestionsEnd"},
+	{"question: one whose claim is over is asked", "agent/questions.go", "!q.Call.Started && q.Claim != d.log.claim.Token", "false", "TestQuestionsEnd"},
+	{"question: its time is never over", "agent/questions.go", "	case !d.thread.Now.Before(q.Deadline()):\n", "	case false:\n", "TestQuestionsEnd"},
+	{"question: two are asked at once", "agent/questions.go", "	case q != d.thread.AsksNow():\n", "	case false:\n", "TestQuestionsEnd"},
+	{"correction: of what was never unknown", fold, "	case c.Result.State == chat.CallUnknown && c.Run.Late == nil", "	case c.Run.Late == nil", "TestCorrections"},
+	{"correction: twice", fold, "c.Result.State == chat.CallUnknown && c.Run.Late == nil && ", "c.Result.State == chat.CallUnknown && ", "TestCorrections"},
+	{"correction: by what is unknown too", fold, "c.Run.Late == nil && b.State != chat.CallUnknown:", "c.Run.Late == nil:", "TestCorrections"},
+	{"correction: people are told again", notices, "		name := \"correction/\" + c.Call\n		if d.thread.Has(name) {", "		name := \"correction/\" + c.Call\n		if false {", "TestCorrections"},
 }
