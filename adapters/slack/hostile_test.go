@@ -5,12 +5,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/text"
 	"pgregory.net/rapid"
 
 	"nod/internal/hostile"
@@ -21,27 +17,6 @@ var (
 	leads = regexp.MustCompile(`(?i)<javascript:`)
 )
 
-// leadsAstray says whether Markdown holds a link that is neither http nor mailto. In code
-// there is none.
-func leadsAstray(md string) (found bool) {
-	source := []byte(md)
-	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(source)), func(n ast.Node, in bool) (ast.WalkStatus, error) {
-		switch l := n.(type) {
-		case *ast.Link:
-			found = found || strange(string(l.Destination))
-		case *ast.AutoLink:
-			found = found || strange(string(l.URL(source)))
-		}
-		return ast.WalkContinue, nil
-	})
-	return found
-}
-
-// strange says whether an address is neither http nor mailto.
-func strange(url string) bool {
-	return !strings.HasPrefix(url, "http") && !strings.HasPrefix(url, "mailto:")
-}
-
 // faults lists the texts of a message in which Slack would see a mention or a strange link.
 func faults(v any, in string) (out []string) {
 	switch v := v.(type) {
@@ -51,13 +26,13 @@ func faults(v any, in string) (out []string) {
 		}
 	case map[string]any:
 		kind, _ := v["type"].(string)
-		if url, _ := v["url"].(string); kind == "link" && strange(url) {
+		if url, _ := v["url"].(string); kind == "link" && hostile.Strange(url) {
 			out = append(out, url)
 		}
 		words, isText := v["text"].(string)
 		markup := isText && (kind == "mrkdwn" || kind == "")
 		md := isText && kind == "markdown"
-		if (markup || md) && rings.MatchString(words) || markup && leads.MatchString(words) || md && leadsAstray(words) {
+		if (markup || md) && rings.MatchString(words) || markup && leads.MatchString(words) || md && hostile.LeadsAstray(words) {
 			out = append(out, words)
 		}
 		for _, e := range v {

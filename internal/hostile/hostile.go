@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
 	"pgregory.net/rapid"
 )
 
@@ -20,7 +23,7 @@ func Poison(t *rapid.T, p any) {
 // pieces are parts of texts that are meant to ring, or to lead elsewhere.
 var pieces = []string{
 	"<!channel>", "<@U0EVE>", "<!subteam^S0EVE>", "<#C0EVE>", "[x](!channel)", "[x](@U0EVE)", "[x](<!here>)", "![x](!here)",
-	"[x][1]\n\n[1]: !here\n", "<javascript:a|x>", "[x](javascript:a)", "&lt;!channel&gt;", "<!here|x>", "a", "*", "_", "~", "\\", "]", "(", "<", "|", "\n", "# ", "> ", "- ", "`",
+	"[x][1]\n\n[1]: !here\n", "<javascript:a|x>", "<discord://a>", "[x](discord://a)", "[x](javascript:a)", "&lt;!channel&gt;", "<!here|x>", "a", "*", "_", "~", "\\", "]", "(", "<", "|", "\n", "# ", "> ", "- ", "`",
 }
 
 // trusted are fields that hold words of the file or of the program.
@@ -48,4 +51,25 @@ func poison(v reflect.Value, text func() string) {
 			v.SetString(text())
 		}
 	}
+}
+
+// LeadsAstray says whether Markdown holds a link that is neither http nor mailto. In code
+// there is none.
+func LeadsAstray(md string) (found bool) {
+	source := []byte(md)
+	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(source)), func(n ast.Node, in bool) (ast.WalkStatus, error) {
+		switch l := n.(type) {
+		case *ast.Link:
+			found = found || Strange(string(l.Destination))
+		case *ast.AutoLink:
+			found = found || Strange(string(l.URL(source)))
+		}
+		return ast.WalkContinue, nil
+	})
+	return found
+}
+
+// Strange says whether an address is neither http nor mailto.
+func Strange(url string) bool {
+	return !strings.HasPrefix(url, "http") && !strings.HasPrefix(url, "mailto:")
 }

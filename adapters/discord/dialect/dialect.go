@@ -224,7 +224,7 @@ func (p *inliner) one() bool {
 		return p.link()
 	case ']':
 		if m := targetAt.FindString(p.rest); m != "" {
-			return p.put(m, len(m))
+			return p.put(safe(m), len(m))
 		}
 	case '_':
 		if m := strongAt.FindStringSubmatch(p.rest); m != nil && !word(p.last) && (len(p.rest) == len(m[0]) || !word(p.rest[len(m[0])])) {
@@ -346,6 +346,9 @@ func (p *inliner) angle() bool {
 		return p.put(drawn, len(m[0]))
 	}
 	if m := addressAt.FindString(p.rest); m != "" {
+		if strange.MatchString(m[1:]) && !leads.MatchString(m) {
+			return p.put("\\"+m, len(m))
+		}
 		return p.put(m, len(m))
 	}
 	return false
@@ -384,5 +387,20 @@ func linked(text, to string) string {
 	if strings.TrimSpace(text) == "" || to == "" {
 		return text + to
 	}
-	return "[" + text + "](" + to + ")"
+	return "[" + text + safe("]("+to+")")
 }
+
+// safe is the end of a link, if it leads to http or mailto: else it is text.
+func safe(end string) string {
+	if leads.MatchString(end[len("]("):]) {
+		return end
+	}
+	return "\\" + end
+}
+
+var (
+	leads = regexp.MustCompile(`^\s*<?(?i:https?://|mailto:)`)
+	// strange matches an address in angle brackets that leads elsewhere. Markup of Discord's
+	// has one letter, or is no address.
+	strange = regexp.MustCompile(`^(?i:[a-z][a-z0-9+.-]+:)`)
+)
