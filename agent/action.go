@@ -68,6 +68,7 @@ type (
 		Estimate int
 		Taint    memory.Taint // what the prompt holds from outside
 		Token    string       // of the claim, for the ids of the calls that come of it
+		Whole    *Call        // of which it is the half; see [Agent.Half]
 	}
 
 	// Run runs read-only calls, concurrently, and records their results.

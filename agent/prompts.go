@@ -55,7 +55,35 @@ func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 	for _, b := range c.Before {
 		d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
 	}
-	return d.prompt().Shorter()
+	return d.prompt().Shorter(2. / 3)
+}
+
+// Half is a refused call with half of its prompt, since nothing says that the length was
+// not the cause; ok is false where no turn can be left out. Only if it is answered is the
+// trim kept.
+func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
+	d := a.on(log)
+	saved := *d.thread
+	defer func() { *d.thread = saved }()
+	add := func(bodies ...memory.Body) {
+		for _, b := range bodies {
+			d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
+		}
+	}
+	add(c.Before...)
+	d.branch = c.Branch
+	was := d.thread.Trim.Before
+	cut, ok := d.prompt().Shorter(1. / 2)
+	if !ok || cut.Before == was || d.thread.Open == nil {
+		return c, false
+	}
+	add(cut)
+	plain := *a
+	plain.Summary = false
+	d.agent = &plain
+	half, ok = d.callModel(d.thread.Open, strategy.Phase{Kind: c.Phase, Branch: c.Branch}).(Call)
+	half.Before, half.Whole = slices.Concat(c.Before, []memory.Body{cut}, half.Before), &c
+	return half, ok
 }
 
 // Summarised is the entry for a summary that the model wrote.

@@ -215,10 +215,9 @@ func (w Writer) Fits() error {
 	return nil
 }
 
-// Shorter is the trim for a prompt that was too long for the model; ok is false where
-// nothing more can be left out.
-func (w Writer) Shorter() (cut memory.Trimmed, ok bool) {
-	const share = 2. / 3 // of what was sent; a trim leaves less
+// Shorter is the trim for a prompt that was too long for the model, to a share of what was
+// sent; ok is false where nothing more can be left out. A trim leaves less.
+func (w Writer) Shorter(share float64) (cut memory.Trimmed, ok bool) {
 	now := w.Thread.Trim
 	p := w.preamble()
 	p.Turns, p.Left = w.exchanges(now), leftText(w.Thread, now)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,14 +51,27 @@ func (d *driver) call(key string, act agent.Call) {
 					return d.commit(append(act.Before, step)...)
 				}
 			}
-			return d.missed(act, err)
+			return d.missed(key, act, err)
 		}}
 	})
 }
 
-// missed takes a call that failed into the log.
-func (d *driver) missed(act agent.Call, err error) error {
+// missed takes a call that failed into the log. One that was refused is first made with
+// half of its prompt.
+func (d *driver) missed(key string, act agent.Call, err error) error {
 	var fault *llm.Error
+	if errors.As(err, &fault) && fault.Fault == llm.Refused && slices.Contains([]int{400, 413, 422}, fault.Status) && act.Whole == nil {
+		if half, ok := d.Agent.Half(d.log, act); ok {
+			d.Log.Warn("the model refused a prompt; half of it is tried", "thread", d.thread.String(), "turn", act.Turn, "error", err)
+			d.call(key, half)
+			return nil
+		}
+	}
+	if act.Whole != nil && fault != nil && fault.Fault == llm.Refused { // nothing is left out for nothing
+		whole := *act.Whole
+		whole.Before = d.Agent.Renewed(d.log, whole.Before)
+		act = whole
+	}
 	if errors.As(err, &fault) && fault.Fault == llm.TooLong {
 		if cut, ok := d.Agent.Shorter(d.log, act); ok {
 			d.Log.Warn("the prompt is too long for the model; less is sent", "thread", d.thread.String(), "turn", act.Turn, "error", err)

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 type narrow struct {
 	most    int // bytes of a prompt
 	refused int
+	fault   llm.Fault
 	tool    string // called first in each turn, where it is not empty
 }
 
@@ -25,7 +27,7 @@ func (n *narrow) Complete(_ context.Context, req llm.Request, _ func(llm.Delta))
 	}
 	if size > n.most {
 		n.refused++
-		return llm.Response{}, &llm.Error{Fault: llm.TooLong, Status: 400}
+		return llm.Response{}, &llm.Error{Fault: n.fault, Status: 400}
 	}
 	last := req.Messages[len(req.Messages)-1]
 	if n.tool != "" && last.Role == llm.User {
@@ -39,14 +41,17 @@ func (n *narrow) Complete(_ context.Context, req llm.Request, _ func(llm.Delta))
 // long by itself is said to be, and the next question is answered.
 func TestOutgrowsTheModel(t *testing.T) {
 	t.Parallel()
-	for _, called := range []string{"", "look"} {
+	for called, words := range map[string]string{"": "too long for the model", "look": "too long for the model", "unknown": "the model refused the request"} {
 		t.Run("calls "+called, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, store memory.Full) {
 				w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
 					return llm.Result{Text: strings.Repeat("seen ", 60)}, nil
 				}, tool("look", true))
-				m := &narrow{most: 4000, tool: called}
+				m := &narrow{most: 4000, tool: called, fault: llm.TooLong}
+				if called == "unknown" { // the words with which it refuses
+					m.tool, m.fault = "", llm.Refused
+				}
 				w.runner.Model = m
 				w.start()
 				ask := func(text string) string {
@@ -59,21 +64,50 @@ func TestOutgrowsTheModel(t *testing.T) {
 				}
 				for i := range 40 {
 					got := ask(fmt.Sprint(i, strings.Repeat(" why", 50)))
-					if strings.Contains(got, "too long") {
+					if strings.Contains(got, words) {
 						t.Fatalf("question %d: %s", i, got)
 					}
 				}
 				if m.refused == 0 || m.refused > 15 {
 					t.Errorf("%d prompts were refused", m.refused)
 				}
-				if got := ask("x" + strings.Repeat(" why", 1200)); !strings.Contains(got, "too long for the model") {
+				if got := ask("x" + strings.Repeat(" why", 1200)); !strings.Contains(got, words) {
 					t.Errorf("too long by itself: %s", got)
 				}
-				if got := ask("and now?"); strings.Contains(got, "too long") {
+				if got := ask("and now?"); strings.Contains(got, words) {
 					t.Errorf("the next question: %s", got)
 				}
 				w.stop()
 			})
 		})
 	}
+}
+
+// A refusal that has nothing to do with the length costs one more call, and nothing of the
+// thread is left out for it.
+func TestRefusesHalfToo(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, nil)
+		m := &narrow{most: 1 << 20, fault: llm.Refused}
+		w.runner.Model = m
+		w.start()
+		for i := range 5 {
+			if i == 3 {
+				m.most = 0
+			}
+			if err := w.say(fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		w.stop()
+		log, err := store.Read(t.Context(), w.thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.refused != 4 || slices.ContainsFunc(log, func(e memory.Entry) bool { _, cut := e.Body.(memory.Trimmed); return cut }) {
+			t.Errorf("%d refusals of two questions, log %v", m.refused, log)
+		}
+	})
 }

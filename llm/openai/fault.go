@@ -143,11 +143,6 @@ func (e wireError) code() string {
 	return ""
 }
 
-// exhausted is a quota that waiting does not fill.
-func (e wireError) exhausted() bool {
-	return e.says("insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credit", "billing_not_active", "billing_hard_limit")
-}
-
 // inMessages matches a refusal of the messages, not of the tools.
 var inMessages = regexp.MustCompile(`^\W*(body\W+)?(messages|input)\b`)
 
@@ -155,14 +150,11 @@ func (e wireError) tooLong() bool {
 	if e.says("string_above_max_length") {
 		return inMessages.MatchString(e.Param)
 	}
-	return e.says("context_length_exceeded", "maximum context length", "context length", "context window", "context size",
-		"prompt is too long", "prompt too long", "input is too long", "request too large", "too many input tokens",
-		"maximum prompt length", "input token count", "prompt token count", "exceeded model token limit", "more than max tokens allowed")
+	return e.says(longWords...)
 }
 
-func (e wireError) filtered() bool {
-	return e.says("content_filter", "content_policy", "content management policy", "responsibleai", "moderation", "flagged")
-}
+func (e wireError) exhausted() bool { return e.says(exhaustedWords...) }
+func (e wireError) filtered() bool  { return e.says(filteredWords...) }
 
 // isError says that an object that came where an answer was due is an error,
 // in one of the spellings for which there is no standard.
@@ -220,7 +212,7 @@ func faultOf(status int, said wireError) llm.Fault {
 	switch {
 	case status >= 500 && status != 529:
 		return llm.Unreachable
-	case said.tooLong() || status == http.StatusRequestEntityTooLarge:
+	case said.tooLong() || status == http.StatusRequestEntityTooLarge || said.seemsLong(status):
 		return llm.TooLong
 	case said.filtered():
 		return llm.Filtered

@@ -135,15 +135,6 @@ func sentinel(err error) limits {
 	return 0
 }
 
-// unsupported are the words with which servers say that a model does not take
-// something; a value out of range must not be taken for that.
-var unsupported = []string{
-	"unsupported", "not support", "n't support", "not allowed", "not permitted", "not available", "not compatible", "incompatible",
-	"unknown", "unrecognized", "unexpected", "extra inputs", "extra fields", "extra_forbidden", "only the default", "deprecated",
-	"must be omitted", "cannot both be", "can't both be", "not implemented", "no endpoints found that support", "must be verified",
-	"invalid parameter", "only supported by",
-}
-
 // named are the words by which a refusal names the refused parameter.
 var named = []struct {
 	limit limits
@@ -200,7 +191,7 @@ func refused(f *failure) limits {
 	case badSignature.MatchString(words):
 		return noReasoning
 	}
-	if !f.said.says(unsupported...) {
+	if !f.said.says(unsupportedWords...) {
 		return 0
 	}
 	for _, text := range []string{strings.ToLower(f.said.Param), f.said.words()} {

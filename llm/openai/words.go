@@ -1,0 +1,81 @@
+package openai
+
+import (
+	"net/http"
+	"regexp"
+)
+
+// Words by which servers say why they refuse, in lower case. Where they fail, behaviour
+// decides: seemsLong knows most others that are about the length, an unknown refusal of a
+// prompt that may be shortened is tried with half of it (package run), and one of a
+// picture without it (doubt.go). A filter that no word tells is a refusal like others.
+
+// longWords say that the prompt is too long.
+var longWords = []string{
+	"context_length_exceeded",             // https://platform.openai.com/docs/guides/error-codes
+	"maximum context length",              // OpenAI, vLLM, OpenRouter
+	"context length",                      // Fireworks, LM Studio
+	"context window",                      // Anthropic, LiteLLM
+	"context size",                        // llama.cpp
+	"prompt is too long",                  // Anthropic: https://docs.anthropic.com/en/api/errors
+	"prompt too long",                     // Ollama
+	"input is too long",                   // Bedrock
+	"request too large",                   // Groq: https://console.groq.com/docs/errors
+	"too many input tokens",               // Bedrock
+	"maximum prompt length",               // xAI
+	"input token count",                   // Gemini
+	"prompt token count",                  // Copilot
+	"exceeded model token limit",          // Moonshot
+	"more than max tokens allowed",        // Z.ai
+	"inputs tokens + max_new_tokens must", // TGI, Together
+	"range of input length",               // DashScope
+}
+
+// exhaustedWords tell of a quota that waiting does not fill.
+var exhaustedWords = []string{
+	"insufficient_quota", "billing_not_active", "billing_hard_limit", // https://platform.openai.com/docs/guides/error-codes
+	"insufficient quota",   // Azure
+	"insufficient balance", // https://api-docs.deepseek.com/quick_start/error_codes
+	"insufficient credit",  // https://openrouter.ai/docs/api-reference/errors
+}
+
+// filteredWords tell of a content filter.
+var filteredWords = []string{
+	"content_filter", "content management policy", "responsibleai", // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
+	"content_policy", // OpenAI
+	"moderation",     // https://openrouter.ai/docs/api-reference/errors
+	"flagged",        // the same
+}
+
+// longFirst and longLast match other words for a prompt that is too long, in either order.
+// partOf names a part of a request that is no prompt.
+var (
+	longFirst = regexp.MustCompile(`\b(exceed\w*|too (many|long|large|big)|larger than|longer than|must be <=|range of|greater than)\b.{0,80}\b(tokens?|context|prompt|inputs?|model)\b`)
+	longLast  = regexp.MustCompile(`\b(tokens?|context|prompt|inputs?|conversation)\b.{0,80}\b(exceed\w*|too (many|long|large|big)|larger than|longer than|greater than|range of|must be <=|over the (limit|maximum))(\W|$)`)
+	partOf    = regexp.MustCompile(`\b(tools?|functions?|schema|name|description|stop|temperature|top_?p|image\w*|minute|rate)\b`)
+)
+
+// seemsLong says that a refusal is about the length of the prompt, in words that no list
+// has.
+func (e wireError) seemsLong(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		words := e.words()
+		return (longFirst.MatchString(words) || longLast.MatchString(words)) && !partOf.MatchString(words)
+	}
+	return false
+}
+
+// unsupportedWords say that a model does not take something; a value out of range must not
+// be taken for that. The second refusal decides where they are about one call.
+var unsupportedWords = []string{
+	"unsupported", "not support", "n't support", "only the default", "must be verified", // https://platform.openai.com/docs/guides/error-codes
+	"not allowed", "not permitted", "unexpected", // vLLM, FastAPI: https://docs.pydantic.dev/latest/errors/validation_errors/
+	"extra inputs", "extra fields", "extra_forbidden", // Mistral
+	"unknown", "unrecognized", // llama.cpp, DeepSeek, OpenAI's older models
+	"not available", "not implemented", "invalid parameter", // LiteLLM, DashScope
+	"not compatible", "incompatible", "cannot both be", "can't both be", // Groq, Anthropic
+	"deprecated", "must be omitted", // Anthropic
+	"no endpoints found that support", // https://openrouter.ai/docs/api-reference/errors
+	"only supported by",               // OpenAI
+}
