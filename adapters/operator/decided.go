@@ -203,11 +203,11 @@ func (p *Page) decisions(r *http.Request, names memory.Names, out *decided, page
 // fits says whether a filter lets a decision through. People go by the names that the
 // page knows already.
 func (p *Page) fits(f filter, d *decision, names memory.Names) bool {
-	var people []string
+	var people []chat.User
 	for _, pseudonym := range append(slices.Clone(d.line.By), d.asked.By...) {
 		_, id, _ := strings.Cut(names[pseudonym].ID, ":")
 		name, _ := p.met.Get(id)
-		people = append(people, id, name)
+		people = append(people, chat.User{ID: chat.UserID(id), Name: name})
 	}
 	return f.lets(d.line.Thread.Platform, d.tool(), d.outcome(), people...)
 }

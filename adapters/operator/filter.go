@@ -21,12 +21,12 @@ func filterOf(r *http.Request) filter {
 func (f filter) Any() bool { return f != filter{} }
 
 // lets says whether a row may be shown. A person and a tool may be written in part.
-func (f filter) lets(platform, tool, state string, people ...string) bool {
+func (f filter) lets(platform, tool, state string, people ...chat.User) bool {
 	holds := func(name, part string) bool {
 		return strings.Contains(strings.ToLower(name), strings.ToLower(part))
 	}
 	return (f.Platform == "" || f.Platform == platform) && (f.State == "" || f.State == state) && holds(tool, f.Tool) &&
-		(f.Person == "" || slices.ContainsFunc(people, func(name string) bool { return holds(name, f.Person) }))
+		(f.Person == "" || slices.ContainsFunc(people, func(u chat.User) bool { return holds(string(u.ID), f.Person) || holds(u.Name, f.Person) }))
 }
 
 // platforms are those that a filter leaves.
@@ -52,15 +52,15 @@ const (
 )
 
 // pageURL is the address of another page of what a request asks for.
-func pageURL(r *http.Request, page int) string {
+func pageURL(r *http.Request, page int) string { return address(r, "page", strconv.Itoa(page)) }
+
+// address is what a request asks for with other parameters, which come in pairs.
+func address(r *http.Request, pairs ...string) string {
 	q := r.URL.Query()
 	q.Del("part")
 	q.Del("check")
-	if q.Del("page"); page > 0 {
-		q.Set("page", strconv.Itoa(page))
-	}
-	if len(q) == 0 {
-		return r.URL.Path
+	for i := 0; i < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
 	}
 	return r.URL.Path + "?" + q.Encode()
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"nod/agent"
@@ -115,7 +116,7 @@ func (p *Page) waitingRows(r *http.Request, pending []memory.PendingApproval) (o
 			if len(ask.Approved) > 0 {
 				state = stateSome
 			}
-			if ask.Call != a.Call || !f.lets(a.Thread.Platform, ask.Tool, state, p.everybody(append(ask.Approved, ask.Requester))...) {
+			if ask.Call != a.Call || !f.lets(a.Thread.Platform, ask.Tool, state, slices.Concat(ask.Approved, []chat.User{ask.Requester})...) {
 				continue
 			}
 			row := p.waitingRow(a.Thread, ask, known)
@@ -124,14 +125,6 @@ func (p *Page) waitingRows(r *http.Request, pending []memory.PendingApproval) (o
 		}
 	}
 	return out, nil
-}
-
-// everybody lists ids and names of people.
-func (p *Page) everybody(all []chat.User) (out []string) {
-	for _, u := range all {
-		out = append(out, string(u.ID), u.Name)
-	}
-	return out
 }
 
 // pending gives a page of the approvals that wait.
@@ -235,7 +228,7 @@ func (p *Page) live(r *http.Request) (any, error) {
 		if len(w.Asks) > 0 {
 			state = stateWaits
 		}
-		if w.Status == "" || !f.lets(l.Thread.Platform, w.Status, state, string(w.Requester.ID), w.Requester.Name) {
+		if w.Status == "" || !f.lets(l.Thread.Platform, w.Status, state, w.Requester) {
 			continue
 		}
 		row := liveRow{at: p.at(l.Thread, known), Who: p.person(w.Requester), Status: p.word(w.Status), Age: age(p.o.Now().Sub(w.Since)), Calls: w.Calls, Asks: len(w.Asks)}
@@ -268,11 +261,7 @@ func after(r *http.Request, q *memory.ListQuery) error {
 
 // further is the address of a request for what stands behind a thread.
 func further(r *http.Request, l memory.Listed) string {
-	q := r.URL.Query()
-	q.Del("part")
-	q.Set("after", l.Thread.String())
-	q.Set("touched", strconv.FormatInt(l.Touched.UnixMilli(), 10))
-	return r.URL.Path + "?" + q.Encode()
+	return address(r, "after", l.Thread.String(), "touched", strconv.FormatInt(l.Touched.UnixMilli(), 10))
 }
 
 // threadURL is the address of a thread's view at an entry; 0 is its end.
@@ -303,11 +292,6 @@ func (p *Page) health(r *http.Request) (any, error) {
 			out.Parts = append(out.Parts, [2]string{name, p.word(text)})
 		}
 	}
-	slices.SortFunc(out.Parts, func(a, b [2]string) int {
-		if a[0] < b[0] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out.Parts, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	return out, nil
 }

@@ -58,7 +58,7 @@ type Options struct {
 	Health    func(ctx context.Context) map[string]any // as /readyz says it
 	Facts     [][2]string                              // about the program, shown with its health
 	Texts     bool                                     // texts of conversations are shown
-	Mask      func(string) string                      // takes secrets out of texts; nil: there are none
+	Mask      func(string) string                      // takes secrets out of texts
 	Print     func(line string)                        // see door.New
 	Logger    *slog.Logger
 	Now       func() time.Time
@@ -81,25 +81,13 @@ func New(o Options) (*Page, error) {
 	if o.Store == nil || o.Threads == nil || o.Agent == nil {
 		return nil, errors.New("make the operator's page: a store and an agent are needed")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Print == nil {
-		o.Print = func(string) {}
-	}
-	if o.Mask == nil {
-		o.Mask = func(s string) string { return s }
-	}
 	l, err := door.Listen(o.Address)
 	if err != nil {
 		return nil, err
 	}
 	p := &Page{o: o, log: o.Logger, listens: l}
 	p.door = p.newDoor(p.Address())
-	p.shelf.read = o.Store
+	p.shelf.read, p.shelf.known.Most = o.Store, mostKept
 	return p, nil
 }
 
@@ -133,14 +121,6 @@ func (p *Page) Run(ctx context.Context) error {
 //go:embed page
 var files embed.FS
 
-func asset(name, kind string) http.HandlerFunc {
-	data, err := files.ReadFile("page/" + name)
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return door.Asset(data, kind)
-}
-
 // Handler serves the page.
 func (p *Page) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -162,8 +142,8 @@ func (p *Page) Handler() http.Handler {
 		}
 	})
 	mux.HandleFunc("GET /health", p.view("health", p.health))
-	mux.HandleFunc("GET /operator.css", asset("operator.css", "text/css; charset=utf-8"))
-	mux.HandleFunc("GET /operator.js", asset("operator.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET /operator.css", door.Asset(files, "page/operator.css"))
+	mux.HandleFunc("GET /operator.js", door.Asset(files, "page/operator.js"))
 	return p.door.Guard(mux)
 }
 

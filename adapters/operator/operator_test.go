@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -56,7 +57,7 @@ func openOffice(t testing.TB, change func(*Options)) *office {
 		Health: func(context.Context) map[string]any {
 			return map[string]any{"ready": false, "store": "ok", "slack": "not connected"}
 		},
-		Mask: func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") },
+		Mask: func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&o)

@@ -2,9 +2,10 @@ package operator
 
 import (
 	"context"
-	"sync"
+	"slices"
 
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/memory"
 )
 
@@ -12,33 +13,26 @@ import (
 // again and again. What is new is read each time, so that what was forgotten is
 // forgotten here, too.
 type shelf struct {
-	read memory.Reader
-
-	mu    sync.Mutex
-	known []*kept // the one looked at last comes last
-}
-
-type kept struct {
-	thread chat.ThreadID
-	log    []memory.Entry
+	read  memory.Reader
+	known bounded.Map[chat.ThreadID, []memory.Entry]
 }
 
 // mostKept is how many logs are kept.
 const mostKept = 8
 
-// log gives a thread's log as it is now, without what waits in its inbox.
+// log gives a thread's log as it is now, without what waits in its inbox. Two who look at
+// one thread read it twice.
 func (s *shelf) log(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
-	have := s.take(thread)
-	if have != nil {
-		last := memory.LastSeq(have.log)
+	if have, ok := s.known.Take(thread); ok {
+		last := memory.LastSeq(have)
 		t, err := s.read.Tail(ctx, thread, last)
 		if err != nil {
 			return nil, err
 		}
-		if t.Last >= last && t.Base <= last+1 && !erased(t.Log) {
-			have.log = append(have.log[:len(have.log):len(have.log)], t.Log...)
-			s.put(have)
-			return have.log, nil
+		if t.Last >= last && t.Base <= last+1 && !slices.ContainsFunc(t.Log, erases) {
+			have = append(slices.Clip(have), t.Log...)
+			s.known.Put(thread, have)
+			return have, nil
 		}
 	}
 	all, err := s.read.Read(ctx, thread)
@@ -49,38 +43,12 @@ func (s *shelf) log(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, 
 		all = all[:len(all)-1]
 	}
 	if len(all) > 0 {
-		s.put(&kept{thread, all})
+		s.known.Put(thread, all)
 	}
 	return all, nil
 }
 
-func erased(log []memory.Entry) bool {
-	for _, e := range log {
-		if _, ok := e.Body.(memory.Forgot); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// take takes a log off the shelf; two who look at one thread read it twice.
-func (s *shelf) take(thread chat.ThreadID) *kept {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, k := range s.known {
-		if k.thread == thread {
-			s.known = append(s.known[:i:i], s.known[i+1:]...)
-			return k
-		}
-	}
-	return nil
-}
-
-func (s *shelf) put(k *kept) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known = append(s.known, k)
-	if len(s.known) > mostKept {
-		s.known = s.known[1:]
-	}
+func erases(e memory.Entry) bool {
+	_, ok := e.Body.(memory.Forgot)
+	return ok
 }

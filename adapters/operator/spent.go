@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,16 +161,16 @@ func (p *Page) spent(r *http.Request) (any, error) {
 	to := min(from+pageSize, len(rows))
 	v.Rows = rows[from:to]
 	if to < len(rows) {
-		v.Next = v.url(v.By, v.Day, int(page)+1)
+		v.Next = pageURL(r, int(page)+1)
 	}
 	if page > 0 {
-		v.Previous = v.url(v.By, v.Day, int(page)-1)
+		v.Previous = pageURL(r, int(page)-1)
 	}
 	if err := p.limits(r.Context(), &v, now); err != nil {
 		return nil, err
 	}
 	v.parts(rows)
-	v.CSV, v.Total.Money = v.url(v.By, v.Day, 0)+"&format=csv", v.Money
+	v.CSV, v.Total.Money = address(r, "format", "csv"), v.Money
 	known := p.names(r.Context())
 	for i := range v.Rows {
 		v.Rows[i].Money = v.Money
@@ -188,7 +187,7 @@ func (p *Page) summed(r *http.Request, now time.Time) (v spent, rows []spentRow,
 	if !slices.Contains(ways, v.By) {
 		v.By = "person"
 	}
-	v.choices(now)
+	v.choices(r, now)
 	all, left, err := p.read(r.Context(), now.Truncate(24*time.Hour).AddDate(0, 0, 1-spentDays))
 	v.Left = left
 	return v, p.rows(&v, all), err
@@ -256,22 +255,14 @@ func cell(s string) string {
 }
 
 // choices are the other ways to look, and the other days.
-func (v *spent) choices(now time.Time) {
+func (v *spent) choices(r *http.Request, now time.Time) {
 	for _, w := range ways {
-		v.Ways = append(v.Ways, choice{w, v.url(w, v.Day, 0), w == v.By})
+		v.Ways = append(v.Ways, choice{w, address(r, "by", w, "page", "0"), w == v.By})
 	}
 	for i := range spentDays {
 		day := now.AddDate(0, 0, -i).Format(time.DateOnly)
-		v.Days = append(v.Days, choice{day, v.url(v.By, day, 0), day == v.Day})
+		v.Days = append(v.Days, choice{day, address(r, "day", day, "page", "0"), day == v.Day})
 	}
-}
-
-func (v *spent) url(by, day string, page int) string {
-	q := url.Values{"by": {by}, "day": {day}}
-	if page > 0 {
-		q.Set("page", strconv.Itoa(page))
-	}
-	return "/spent?" + q.Encode()
 }
 
 // rows adds the threads' sums up in the way that is asked for, the largest first.

@@ -16,12 +16,6 @@ import (
 	"nod/memory"
 )
 
-// threads is a list of threads to choose from.
-type threads struct {
-	Rows []threadRow
-	Next string
-}
-
 type threadRow struct {
 	at
 	Touched time.Time
@@ -66,7 +60,7 @@ func (p *Page) threads(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, known := threads{}, p.names(r.Context())
+	out, known := moment{}, p.names(r.Context())
 	for _, l := range found {
 		out.Rows = append(out.Rows, threadRow{p.at(l.Thread, known), l.Touched})
 	}
@@ -83,7 +77,7 @@ const searched = 5000
 // search lists the threads that a permalink or a channel stands for.
 func (p *Page) search(ctx context.Context, text string) (any, error) {
 	wanted, known := parts(text), p.names(ctx)
-	var out threads
+	var out moment
 	q := memory.ListQuery{Platforms: p.o.Platforms, Most: 1000}
 	for n := 0; len(wanted) > 0 && n < searched && len(out.Rows) < pageSize; n += q.Most {
 		found, err := p.o.Threads.Threads(ctx, q)
@@ -135,8 +129,11 @@ func parts(text string) []string {
 	return nil
 }
 
-// moment is a thread as it was behind one of its entries.
+// moment is a thread as it was behind one of its entries, or threads to choose from.
 type moment struct {
+	Rows []threadRow
+	Next string
+
 	Thread, ID      string
 	Place           string
 	Link            *link // to its first message
@@ -398,9 +395,3 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 	}
 	return "", ""
 }
-
-// IsThread tells the two things that the view may show apart.
-func (moment) IsThread() bool { return true }
-
-// IsThread is explained at the other one.
-func (threads) IsThread() bool { return false }

@@ -49,8 +49,6 @@ func votes(emoji string, decide []string) bool {
 
 // shows says whether a reaction is drawn on an item.
 func (it item) shows(m mark) bool {
-	if it.post == nil || it.post.Approval == nil {
-		return true
-	}
-	return !votes(m.emoji, it.post.Approval.Approve) && !votes(m.emoji, it.post.Approval.Deny)
+	p := it.card()
+	return p == nil || !votes(m.emoji, p.Approve) && !votes(m.emoji, p.Deny)
 }

@@ -133,10 +133,16 @@ func (b *board) count(thread chat.ThreadID) {
 	}
 }
 
-// waiting says whether an item is an approval that waits.
-func (it *item) waiting() bool {
-	return !it.off && it.post != nil && it.post.Approval != nil && it.post.Approval.Outcome == ""
+// card is the approval on an item; nil where there is none.
+func (it *item) card() *chat.Approval {
+	if it.post == nil {
+		return nil
+	}
+	return it.post.Approval
 }
+
+// waiting says whether an item is an approval that waits.
+func (it *item) waiting() bool { return !it.off && it.card() != nil && it.card().Outcome == "" }
 
 // grow shows what is being written in a thread, in place of all that was.
 func (b *board) grow(thread chat.ThreadID, now []item) {

@@ -77,13 +77,27 @@ func (a *Adapter) Since(context.Context, []chat.Watermark, time.Duration) (bool,
 // Link gives none.
 func (a *Adapter) Link(context.Context, chat.ThreadID, chat.MessageRef) string { return "" }
 
+// Visit is what a person sees: all channels, and their own conversation with nod.
+func (a *Adapter) Visit(_ context.Context, _ chat.ThreadID, who chat.User) (chat.Visit, error) {
+	return chat.Visit{
+		Who: who,
+		Sees: func(t chat.ThreadID) bool {
+			return view{Me: who}.reads(t)
+		},
+		Member: func(context.Context, chat.ThreadID, string) (bool, error) { return false, nil },
+		Link: func(t chat.ThreadID, ref chat.MessageRef) string {
+			return "http://" + a.listens.Addr().String() + view{Me: who}.to(t, ref)
+		},
+	}, nil
+}
+
 // Stood does not know.
 func (a *Adapter) Stood(chat.MessageRef) time.Time { return time.Time{} }
 
 // asksIn is the thread that the approval on an item is of, wherever its card stands.
 func (it item) asksIn() chat.ThreadID {
-	if it.post == nil || it.post.Approval == nil {
-		return it.thread
+	if p := it.card(); p != nil {
+		return cmp.Or(p.Home, it.thread)
 	}
-	return cmp.Or(it.post.Approval.Home, it.thread)
+	return it.thread
 }

@@ -70,7 +70,9 @@ func (a *Adapter) Mark(_ context.Context, ref chat.MessageRef, emoji string, _ o
 
 // Only shows something to one person.
 func (a *Adapter) Only(_ context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
-	a.whisper(thread, to.ID, text)
+	ref := postRef(thread, "whisper/"+newID())
+	p := chat.Post{Text: &chat.Text{Markdown: text, Notice: true}}
+	a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p, only: to.ID})
 	return nil
 }
 
@@ -84,12 +86,6 @@ func (a *Adapter) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about
 		return errors.New("ask what was wrong: the answer is not shown")
 	}
 	return nil
-}
-
-func (a *Adapter) whisper(thread chat.ThreadID, to chat.UserID, text string) {
-	ref := postRef(thread, "whisper/"+newID())
-	p := chat.Post{Text: &chat.Text{Markdown: text, Notice: true}}
-	a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p, only: to})
 }
 
 // Sign shows what the bot does now.

@@ -92,7 +92,7 @@ func openRoom(t *testing.T) *room {
 	a.log = slog.New(slog.DiscardHandler)
 	a.Front = newFront(a)
 	var printed []string
-	a.door = door.New(door.Options{Address: "127.0.0.1:8484", Print: func(line string) { printed = append(printed, line) }, Access: Access(nil, a.o.Now)})
+	a.door = door.New(door.Options{Address: "127.0.0.1:8484", Print: func(line string) { printed = append(printed, line) }, Access: Access(&doortest.Notes{}, a.o.Now)})
 	a.door.Announce(t.Context())
 	r := &room{t: t, a: a, tray: y, web: a.Handler()}
 	r.in = doortest.Enter(t, r.web, printed)

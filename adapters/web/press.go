@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,28 +20,8 @@ import (
 // wide is what a form has room for.
 var wide = form.Bounds{Fields: 40, ID: 255, Label: 100, Text: mostText, Options: 200, Option: 200, Title: 100}
 
-// The kinds of fields, as the template knows them.
-const (
-	areaField = "area"
-	boxField  = "box"
-	menuField = "menu"
-	lineField = "line"
-)
-
-// field is a field of a form as the template draws it.
-type field struct {
-	form.Field
-	Looks string
-}
-
-func fieldsOf(all []form.Field) []field {
-	var out []field
-	for _, f := range all {
-		looks := map[form.Kind]string{form.Area: areaField, form.Box: boxField, form.Menu: menuField, form.Line: lineField}
-		out = append(out, field{f, looks[f.Kind]})
-	}
-	return out
-}
+// looks are the kinds of fields, as the template knows them.
+var looks = map[form.Kind]string{form.Area: "area", form.Box: "box", form.Menu: "menu"}
 
 // presses are the buttons of cards and answers.
 var presses = []front.Verb{front.Approve, front.Deny, front.Grant, front.Code, front.GrantBy, front.TryAgain, front.Stop}
@@ -51,10 +32,10 @@ func clickOn(r *http.Request, it item, v view, verb front.Verb, id string) front
 		Verb: verb, ID: eventID(string(verb), id), Thread: it.asksIn(), On: it.ref, By: v.Me, Heard: true,
 		Call: r.PostForm.Get("call"), Digest: r.PostForm.Get("digest"),
 	}
-	if it.post == nil || it.post.Approval == nil {
+	p := it.card()
+	if p == nil {
 		return c
 	}
-	p := it.post.Approval
 	c.Call = p.Call
 	emoji := map[front.Verb][]string{front.Approve: p.Approve, front.Grant: p.Approve, front.Code: p.Approve, front.GrantBy: p.Approve, front.Deny: p.Deny}[verb]
 	if len(emoji) > 0 {
@@ -108,46 +89,18 @@ func (a *Adapter) openForm(_ context.Context, f front.Form) error {
 	return nil
 }
 
-// why takes in why somebody denied a call; an empty text says that they don't say.
-func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	switch {
-	case err != nil:
-		return v, err
-	case it.why != v.Me.ID || it.post == nil || it.post.Approval == nil:
-		return v, wrong{http.StatusConflict, "Nobody asked for a reason here."}
+// open sets, for one person, which form stands below an item; nil: none.
+func (it *item) open(who chat.UserID, f *front.Form) {
+	now := maps.Clone(it.again)
+	if now == nil {
+		now = map[chat.UserID]*front.Form{}
 	}
-	return v, a.send(r, it, clickOn(r, it, v, front.Deny, id), func(it *item) { it.why = "" })
+	now[who] = f
+	it.again = now
 }
 
-// whatWrong takes in what was wrong with an answer, from somebody who was asked; an empty
-// text says that they don't say.
-func (a *Adapter) whatWrong(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	switch {
-	case err != nil:
-		return v, err
-	case !slices.Contains(it.wrong, v.Me.ID):
-		return v, wrong{http.StatusConflict, "Nobody asked you that here."}
-	}
-	return v, a.send(r, it, clickOn(r, it, v, front.Bad, id), func(it *item) {
-		it.wrong = slices.DeleteFunc(it.wrong, func(u chat.UserID) bool { return u == v.Me.ID })
-	})
-}
-
-// changed takes in what somebody makes of a call that waits.
-func (a *Adapter) changed(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	switch {
-	case err != nil:
-		return v, err
-	case it.post == nil || it.post.Approval == nil:
-		return v, wrong{http.StatusConflict, "There is no call to be changed here."}
-	}
-	return v, a.send(r, it, clickOn(r, it, v, front.Edit, id), func(*item) {})
-}
-
-// editAgain opens the form of a call of a turn that is over.
+// editAgain opens the form of a call of a turn that is over, for whoever clicked alone.
+// Sending it runs the call again, as theirs; whether it can be is found out by the click.
 func (a *Adapter) editAgain(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
 	switch {
@@ -160,39 +113,64 @@ func (a *Adapter) editAgain(r *http.Request, v view, id string) (view, error) {
 	if err != nil || ans.Form == nil {
 		return v, cmp.Or(err, told(ans))
 	}
-	a.board.change(it.ref, func(it *item) bool {
-		it.open(v.Me.ID, ans.Form)
-		return true
-	})
+	a.board.change(it.ref, func(it *item) bool { it.open(v.Me.ID, ans.Form); return true })
 	return v, nil
 }
 
-// ranAgain takes in what somebody sends with that form, or with the form of a code.
-func (a *Adapter) ranAgain(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	if err != nil {
-		return v, err
-	}
-	c := clickOn(r, it, v, front.Rerun, id)
-	if f := it.again[v.Me.ID]; f != nil && f.Verb.Codes() { // it is for the card as it was then
-		c.Verb, c.Digest = f.Verb, f.Digest
-	}
-	return v, a.send(r, it, c, func(it *item) { it.open(v.Me.ID, nil) })
+// sheet is a form below a message.
+type sheet struct {
+	verb   front.Verb
+	stands func(it item, who chat.UserID) bool // whether it stands there for somebody
+	absent string                              // what is said where it does not
+	closes func(it *item, who chat.UserID)     // takes it away once it is sent
 }
 
-// send takes in a form, and closes it where nothing is wrong with it.
-func (a *Adapter) send(r *http.Request, it item, c front.Click, closes func(it *item)) error {
-	s := front.Sent{Click: c, Text: strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))}
-	s.ID = eventID("form", c.ID)
-	for _, name := range r.PostForm["field"] {
-		s.Fields = append(s.Fields, form.Filled{ID: name, Value: r.PostForm.Get(name)})
+// sheets are the forms by their paths. An empty text says that somebody does not say.
+var sheets = map[string]sheet{
+	"/why": {
+		front.Deny, func(it item, who chat.UserID) bool { return it.why == who && it.card() != nil },
+		"Nobody asked for a reason here.", func(it *item, _ chat.UserID) { it.why = "" },
+	},
+	"/wrong": {
+		front.Bad, func(it item, who chat.UserID) bool { return slices.Contains(it.wrong, who) },
+		"Nobody asked you that here.", func(it *item, who chat.UserID) {
+			it.wrong = slices.DeleteFunc(it.wrong, func(u chat.UserID) bool { return u == who })
+		},
+	},
+	"/change": {
+		front.Edit, func(it item, _ chat.UserID) bool { return it.card() != nil },
+		"There is no call to be changed here.", func(*item, chat.UserID) {},
+	},
+	"/rerun": {
+		front.Rerun, func(item, chat.UserID) bool { return true }, "", func(it *item, who chat.UserID) { it.open(who, nil) },
+	},
+}
+
+// sent takes in a form, and closes it where nothing is wrong with it.
+func (a *Adapter) sent(sh sheet) func(r *http.Request, v view, id string) (view, error) {
+	return func(r *http.Request, v view, id string) (view, error) {
+		it, err := a.on(r)
+		switch {
+		case err != nil:
+			return v, err
+		case !sh.stands(it, v.Me.ID):
+			return v, wrong{http.StatusConflict, sh.absent}
+		}
+		s := front.Sent{Click: clickOn(r, it, v, sh.verb, id), Text: strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))}
+		s.ID = eventID("form", s.ID)
+		if f := it.again[v.Me.ID]; sh.verb == front.Rerun && f != nil && f.Verb.Codes() { // it is for the card as it was then
+			s.Verb, s.Digest = f.Verb, f.Digest
+		}
+		for _, name := range r.PostForm["field"] {
+			s.Fields = append(s.Fields, form.Filled{ID: name, Value: r.PostForm.Get(name)})
+		}
+		ans, err := a.Sent(r.Context(), s)
+		if err == nil {
+			err = told(ans)
+		}
+		if err == nil {
+			a.board.change(it.ref, func(it *item) bool { sh.closes(it, v.Me.ID); return true })
+		}
+		return v, err
 	}
-	ans, err := a.Sent(r.Context(), s)
-	if err == nil {
-		err = told(ans)
-	}
-	if err == nil {
-		a.board.change(it.ref, func(it *item) bool { closes(it); return true })
-	}
-	return err
 }

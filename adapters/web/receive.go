@@ -143,16 +143,10 @@ func attachments(f *multipart.Form) []intake.File {
 // and of a .log or a .yaml knows nothing; then the file's beginning says it.
 func mediaType(h *multipart.FileHeader) string {
 	const unknown = "application/octet-stream"
-	kind := h.Header.Get("Content-Type")
-	if kind != "" && kind != unknown {
+	if kind := h.Header.Get("Content-Type"); kind != "" && kind != unknown {
 		return kind
 	}
-	f, err := h.Open()
-	if err != nil {
-		return unknown
-	}
-	defer func() { _ = f.Close() }()
-	begin, err := io.ReadAll(io.LimitReader(f, 512)) // more is not looked at
+	begin, err := beginning(h, 512) // more is not looked at
 	if err != nil {
 		return unknown
 	}
@@ -160,17 +154,23 @@ func mediaType(h *multipart.FileHeader) string {
 }
 
 func readPart(h *multipart.FileHeader, most int64) ([]byte, error) {
+	data, err := beginning(h, most+1)
+	if int64(len(data)) > most {
+		return nil, errors.New("read a file: it is larger than it was said to be")
+	}
+	return data, err
+}
+
+// beginning reads so many bytes of a file, or all that it has.
+func beginning(h *multipart.FileHeader, n int64) ([]byte, error) {
 	f, err := h.Open()
 	if err != nil {
 		return nil, fmt.Errorf("open a file: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	switch {
-	case err != nil:
+	data, err := io.ReadAll(io.LimitReader(f, n))
+	if err != nil {
 		return nil, fmt.Errorf("read a file: %w", err)
-	case int64(len(data)) > most:
-		return nil, errors.New("read a file: it is larger than it was said to be")
 	}
 	return data, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"nod/adapters/web/door"
 	"nod/chat"
+	"nod/chat/form"
 	"nod/front"
 )
 
@@ -26,6 +26,9 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"plural":     plural,
 	"linked":     linked,
 	"mostReason": func() int { return front.MostReason },
+	"exact":      exact,
+	"rich":       rich,
+	"looks":      func(k form.Kind) string { return looks[k] },
 }).ParseFS(pageFiles, "page/*.html"))
 
 func plural(n int, what string) string {
@@ -46,28 +49,19 @@ func (a *Adapter) Handler() http.Handler {
 	mux.HandleFunc("GET /events", a.events)
 	mux.HandleFunc("GET /changes", a.changes)
 	mux.HandleFunc("GET /file", a.file)
-	mux.HandleFunc("GET /page.css", asset("page/page.css", "text/css; charset=utf-8"))
-	mux.HandleFunc("GET /page.js", asset("page/page.js", "text/javascript; charset=utf-8"))
-	mux.HandleFunc("GET /waits.svg", asset("page/waits.svg", "image/svg+xml"))
+	for _, name := range []string{"/page.css", "/page.js", "/waits.svg"} {
+		mux.HandleFunc("GET "+name, door.Asset(pageFiles, "page"+name))
+	}
 	mux.HandleFunc("POST /say", a.form(a.say))
 	mux.HandleFunc("POST /edit", a.form(a.edit))
 	mux.HandleFunc("POST /delete", a.form(a.remove))
 	mux.HandleFunc("POST /react", a.form(a.react))
 	mux.HandleFunc("POST /press", a.form(a.press))
-	mux.HandleFunc("POST /change", a.form(a.changed))
 	mux.HandleFunc("POST /again", a.form(a.editAgain))
-	mux.HandleFunc("POST /rerun", a.form(a.ranAgain))
-	mux.HandleFunc("POST /why", a.form(a.why))
-	mux.HandleFunc("POST /wrong", a.form(a.whatWrong))
-	return a.door.Guard(mux)
-}
-
-func asset(name, kind string) http.HandlerFunc {
-	data, err := fs.ReadFile(pageFiles, name)
-	if err != nil {
-		panic(err) // it is part of the program
+	for path, s := range sheets {
+		mux.HandleFunc("POST "+path, a.form(a.sent(s)))
 	}
-	return door.Asset(data, kind)
+	return a.door.Guard(mux)
 }
 
 // The panes of the page.

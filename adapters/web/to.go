@@ -16,6 +16,7 @@ import (
 	"nod/chat/form"
 	"nod/chat/markdown"
 	"nod/chat/summary"
+	"nod/front"
 )
 
 // card is an item as the template draws it.
@@ -29,20 +30,20 @@ type card struct {
 	Label       string // what it is, for those who hear it
 	Text        string // what a person wrote
 	Edited      bool
-	HTML        template.HTML
-	Earlier     *earlier
+	Markdown    string // what the bot wrote
+	Earlier     *chat.Earlier
 	Files       []attached
 	Marks       []shownMark
 	Thread      *opening
 	Steps       *steps
 	Approval    *approval
-	Acts        bool       // people may do something about it here; else it is there to be read
-	Edits       bool       // a call can be changed here
-	Rerun       *rerunForm // that whoever looks at it has opened; of an approval it asks for a code
-	AsksWrong   bool       // whoever looks at it is asked what was wrong with it
-	Again       bool       // another try can be asked for
-	View        view       // as whom it is seen
-	Quick       string     // the emoji at hand, where they are not the usual ones
+	Acts        bool        // people may do something about it here; else it is there to be read
+	Edits       bool        // a call can be changed here
+	Rerun       *front.Form // that whoever looks at it has opened; of an approval it asks for a code
+	AsksWrong   bool        // whoever looks at it is asked what was wrong with it
+	Again       bool        // another try can be asked for
+	View        view        // as whom it is seen
+	Quick       string      // the emoji at hand, where they are not the usual ones
 }
 
 // The kinds of messages.
@@ -53,12 +54,6 @@ const (
 	kindAnswer   = "answer"
 	kindFile     = "file"
 )
-
-// earlier is an answer that is folded under a later one.
-type earlier struct {
-	Title string
-	HTML  template.HTML
-}
 
 // opening is the way into a thread.
 type opening struct {
@@ -86,7 +81,7 @@ type steps struct {
 	Mark    string // of a turn that is over
 	Line    string // what stays when they are folded
 	Items   []stepView
-	Reruns  []rerunButton
+	Reruns  []front.Again
 	Current *stepView
 }
 
@@ -113,9 +108,9 @@ type approval struct {
 	Coded                                                bool // Approve asks for a code
 	AsksWhy                                              bool // whoever looks at it denied it, and has not said why
 
-	Whole  string  // the whole digest
-	Fields []field // in which the call is changed
-	Grant  string  // what the button says that allows it for a while
+	Whole  string       // the whole digest
+	Fields []form.Field // in which the call is changed
+	Grant  string       // what the button says that allows it for a while
 }
 
 // quick are the emoji that are at hand.
@@ -152,11 +147,11 @@ func cardOf(it item, v view, pane string) card {
 	case it.post.Steps != nil:
 		c.Kind, c.Steps = kindSteps, stepsOf(it.post.Steps)
 		c.State, c.Label = stepsState(it.post.Steps), "Steps"
-		c.Rerun = rerunFormOf(it, v.Me.ID)
+		c.Rerun = it.again[v.Me.ID]
 	case it.post.Approval != nil:
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
-		c.Rerun = rerunFormOf(it, v.Me.ID)
+		c.Rerun = it.again[v.Me.ID]
 		c.Edits = c.Acts && !it.post.Approval.Elsewhere
 		if c.Approval.Waits {
 			c.Approval.Ballot = ballotOf(it, v.Me.ID)
@@ -195,7 +190,7 @@ func openingOf(it item, v view, pane string) *opening {
 func (c *card) ofMessage(it item, v view) {
 	m := it.message
 	c.Who, c.Bot, c.Text, c.State = door.Clean(m.From.Display()), m.From.Bot, door.Clean(m.Text), "sent"
-	c.Letter = firstLetter(c.Who)
+	c.Letter = string([]rune(c.Who + "?")[:1])
 	c.Own = m.From.ID == v.Me.ID
 	c.Label = "Message"
 	c.Edited = it.edited
@@ -218,20 +213,11 @@ func (c *card) ofText(it item) {
 	if t.Notice {
 		c.State, c.Label = "notice", "Notice"
 	}
-	// The renderer lets nothing through that is not text and its layout: what is
-	// rendered here may be HTML.
-	if e := t.Earlier; e != nil {
-		c.Earlier = &earlier{e.Title(), template.HTML(markdown.HTML(door.Clean(e.Markdown)))} //nolint:gosec // see above
-	}
-	c.HTML = template.HTML(markdown.HTML(door.Clean(t.Markdown))) //nolint:gosec // see above
+	c.Markdown, c.Earlier = t.Markdown, t.Earlier
 }
 
-func firstLetter(s string) string {
-	for _, r := range s {
-		return string(r)
-	}
-	return "?"
-}
+// rich draws an answer. The renderer lets nothing through that is not text and its layout.
+func rich(text string) template.HTML { return template.HTML(markdown.HTML(door.Clean(text))) } //nolint:gosec // see above
 
 func marksOf(it item, me chat.UserID) []shownMark {
 	var out []shownMark
@@ -308,7 +294,7 @@ func stepsOf(s *chat.Steps) *steps {
 	if n := len(out.Items); n > 0 && !s.Done {
 		out.Current = &out.Items[n-1]
 	}
-	out.Mark, out.Line, out.Reruns = summary.Mark(s), summary.Folded(s, door.Clean), rerunButtons(s)
+	out.Mark, out.Line, out.Reruns = summary.Mark(s), summary.Folded(s, door.Clean), front.Reruns(s, func(chat.ToolCall) bool { return s.Done })
 	return out
 }
 
@@ -366,7 +352,7 @@ func approvalOf(p *chat.Approval, at time.Time) *approval {
 	out.Terms = summary.Terms(p, at, exact)
 	if out.Waits { // what came of it the headline says
 		out.So = summary.SoFar(p, exact(chat.Names(p.By)))
-		out.Whole, out.Fields = door.Clean(p.Digest), fieldsOf(form.Of(p.Parameters, p.Args, wide))
+		out.Whole, out.Fields = door.Clean(p.Digest), form.Of(p.Parameters, p.Args, wide)
 	}
 	if out.Waits && p.Grant > 0 {
 		out.Grant = p.GrantLabel()

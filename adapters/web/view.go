@@ -94,7 +94,7 @@ func (v view) inChannel(it *item) bool {
 	case it.only != "" && it.only != v.Me.ID:
 		return false
 	case v.Channel == waitingName:
-		return it.post != nil && it.post.Approval != nil && v.reads(it.thread)
+		return it.card() != nil && v.reads(it.thread)
 	case v.flat():
 		return it.thread == v.thread()
 	}

@@ -45,7 +45,7 @@ type Options struct {
 	Hints    []string // what one may try, shown where nothing was said
 	Together []string // the same, where it takes somebody else
 	Now      func() time.Time
-	Notes    door.Notes // keep who was let in over restarts; nil: nothing does
+	Notes    door.Notes // keep who was let in over restarts
 }
 
 // Adapter is the page. Its methods may be called concurrently, before Run too.
@@ -64,15 +64,6 @@ type Adapter struct {
 func New(o Options) (*Adapter, error) {
 	if o.Inbox == nil {
 		return nil, errors.New("make the page: an inbox is needed")
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Print == nil {
-		o.Print = func(string) {}
 	}
 	l, err := door.Listen(o.Address)
 	if err != nil {

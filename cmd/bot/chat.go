@@ -150,7 +150,7 @@ func (p *program) page(address string, inbox run.Inbox, term *terminal.Adapter) 
 	if address == "" {
 		return nil, nil
 	}
-	o := workspace.Options{Address: address, Inbox: inbox, Logger: p.log, Print: term.Print, Terminal: terminal.Thread, Notes: p.store}
+	o := workspace.Options{Address: address, Inbox: inbox, Logger: p.log, Print: term.Print, Terminal: terminal.Thread, Notes: p.store, Now: time.Now}
 	if p.cfg.Offline() {
 		o.Hints = []string{"what is 17% of 2340?", "what time is it in Tokyo?", "draw a chart of 3, 5, 8, 4 and 9", "restart service api"}
 		o.Together = []string{"deploy api, and let somebody else approve it"}

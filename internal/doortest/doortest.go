@@ -3,10 +3,12 @@
 package doortest
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -37,4 +39,28 @@ func Enter(t testing.TB, room http.Handler, printed []string) []*http.Cookie {
 		t.Fatalf("the link: status %d, %q", w.Code, w.Body)
 	}
 	return w.Result().Cookies()
+}
+
+// Notes is a note that ends with the process.
+type Notes struct {
+	mu    sync.Mutex
+	value []byte
+}
+
+// Noted gives it.
+func (k *Notes) Noted(context.Context, string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.value, nil
+}
+
+// Swap replaces it.
+func (k *Notes) Swap(_ context.Context, _ string, old, value []byte) (bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !bytes.Equal(k.value, old) {
+		return bytes.Equal(k.value, value), nil
+	}
+	k.value = value
+	return true, nil
 }

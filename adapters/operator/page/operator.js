@@ -26,44 +26,6 @@ async function ask(path, query) {
   return answer.text();
 }
 
-// alike has old look as fresh does. Rows are known by their data-id.
-function alike(old, fresh) {
-  if (old.nodeType !== Node.ELEMENT_NODE) {
-    if (old.data !== fresh.data) old.data = fresh.data;
-    return;
-  }
-  for (const a of [...old.attributes]) if (!fresh.hasAttribute(a.name)) old.removeAttribute(a.name);
-  for (const a of fresh.attributes) if (old.getAttribute(a.name) !== a.value) old.setAttribute(a.name, a.value);
-  within(old, fresh);
-}
-
-function within(old, fresh) {
-  const rows = new Map([...old.children].filter((c) => c.dataset.id).map((c) => [c.dataset.id, c]));
-  let at = old.firstChild;
-  for (const f of [...fresh.childNodes]) {
-    const row = f.dataset?.id && rows.get(f.dataset.id);
-    if (row && row !== at) old.insertBefore(row, at);
-    const o = row || at;
-    if (o && o.nodeName === f.nodeName && o.dataset?.id === f.dataset?.id) {
-      alike(o, f);
-      at = o.nextSibling;
-    } else {
-      old.insertBefore(f, at);
-    }
-  }
-  while (at) {
-    const next = at.nextSibling;
-    at.remove();
-    at = next;
-  }
-}
-
-function place(target, html) {
-  const fresh = document.createElement("div");
-  fresh.innerHTML = html;
-  within(target, fresh);
-}
-
 // live is what shows the present, and so is asked for again and again.
 function live() {
   const query = new URLSearchParams(location.search);
@@ -79,7 +41,7 @@ async function poll() {
     const html = await ask(location.pathname, new URLSearchParams(location.search));
     tell("");
     if (live() !== target) return; // the slider moved meanwhile
-    place(target, html);
+    anew(target, html);
     document.querySelector(".when").textContent = new Date().toISOString().slice(0, 19).replace("T", " ") + " UTC";
     const last = moment?.querySelector(".moment")?.dataset.at;
     if (slider && last) {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -30,12 +29,10 @@ const NotePrefix = "page access "
 // The notes hold hashes only, so a reader of the store can open nothing. Access is safe
 // for concurrent use, also by several processes on the same notes.
 type Access struct {
-	Notes Notes         // nil: access ends with the process
+	Notes Notes
 	Page  string        // which page; it follows NotePrefix
 	Life  time.Duration // how long a link lives; zero: until it is used, or the next link is made
 	Now   func() time.Time
-
-	own kept
 }
 
 // Limits of access.
@@ -172,12 +169,8 @@ func (k *session) meet(secret string, now time.Time) (known, changed bool, fresh
 
 // change changes the note; do says whether it changed anything, and may run again.
 func (a *Access) change(ctx context.Context, do func(*state) (changed bool)) error {
-	notes := a.Notes
-	if notes == nil {
-		notes = &a.own
-	}
 	for range mostSwaps {
-		old, err := notes.Noted(ctx, NotePrefix+a.Page)
+		old, err := a.Notes.Noted(ctx, NotePrefix+a.Page)
 		if err != nil {
 			return fmt.Errorf("read who has access to the page: %w", err)
 		}
@@ -197,7 +190,7 @@ func (a *Access) change(ctx context.Context, do func(*state) (changed bool)) err
 		if err != nil {
 			return fmt.Errorf("note who has access to the page: %w", err)
 		}
-		done, err := notes.Swap(ctx, NotePrefix+a.Page, old, value)
+		done, err := a.Notes.Swap(ctx, NotePrefix+a.Page, old, value)
 		if err != nil {
 			return fmt.Errorf("note who has access to the page: %w", err)
 		}
@@ -214,27 +207,3 @@ func hashOf(word string) string {
 }
 
 func newest[T any](all []T, most int) []T { return all[max(0, len(all)-most):] }
-
-// kept is a note that ends with the process.
-type kept struct {
-	mu    sync.Mutex
-	value []byte
-}
-
-// Noted implements [Notes].
-func (k *kept) Noted(context.Context, string) ([]byte, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.value, nil
-}
-
-// Swap implements [Notes].
-func (k *kept) Swap(_ context.Context, _ string, old, value []byte) (bool, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !bytes.Equal(k.value, old) {
-		return bytes.Equal(k.value, value), nil
-	}
-	k.value = value
-	return true, nil
-}

@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ type porch struct {
 }
 
 func newPorch(t *testing.T) *porch {
-	p := &porch{t: t, notes: &kept{}, now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
+	p := &porch{t: t, notes: &doortest.Notes{}, now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
 	p.start()
 	return p
 }
@@ -34,7 +35,7 @@ func (p *porch) access() *Access {
 func (p *porch) start() {
 	d := New(Options{
 		Address: "127.0.0.1:8484", Print: func(line string) { p.printed = append(p.printed, line) },
-		Access: p.access(), Renew: "Run bot page link.",
+		Access: p.access(), Renew: "Run bot page link.", Logger: slog.New(slog.DiscardHandler),
 	})
 	d.Announce(p.t.Context())
 	p.room = d.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))

@@ -5,28 +5,24 @@ package door
 
 import (
 	"context"
-	_ "embed" // the icon and the common style
+	"embed"
 	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// icon is the pages' icon, an SVG.
+// common is what the pages share: the icon, the style, and how a page is drawn anew.
 //
-//go:embed icon.svg
-var icon []byte
-
-// style is what the pages' styles have in common.
-//
-//go:embed style.css
-var style []byte
+//go:embed icon.svg style.css morph.js
+var common embed.FS
 
 // Loopback says what is wrong with an address for a page, if anything is.
 func Loopback(address string) error {
@@ -43,6 +39,9 @@ func Loopback(address string) error {
 	return nil
 }
 
+// kinds are the media types of files. Those of the system may say something else.
+var kinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
 // Listen listens at a loopback address.
 func Listen(address string) (net.Listener, error) {
 	if err := Loopback(address); err != nil {
@@ -56,7 +55,12 @@ func Listen(address string) (net.Listener, error) {
 }
 
 // Asset serves a file that is part of the program.
-func Asset(data []byte, kind string) http.HandlerFunc {
+func Asset(files embed.FS, name string) http.HandlerFunc {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	kind := kinds[path.Ext(name)]
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		_, _ = w.Write(data) // the browser is gone
@@ -105,9 +109,6 @@ type Options struct {
 
 // New makes the door of a page.
 func New(o Options) *Door {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	_, port, _ := net.SplitHostPort(o.Address)
 	return &Door{o: o, cookie: "nod-" + port, log: o.Logger}
 }
@@ -136,9 +137,9 @@ func (d *Door) hosts() []string {
 // with it. The icon and the common style are for everybody whom the page's own host
 // brought here, since the refusal is a page too.
 func (d *Door) Guard(next http.Handler) http.Handler {
-	assets := map[string]http.HandlerFunc{
-		"/style.css": Asset(style, "text/css; charset=utf-8"),
-		"/icon.svg":  Asset(icon, "image/svg+xml"),
+	assets := map[string]http.HandlerFunc{}
+	for _, name := range []string{"icon.svg", "style.css", "morph.js"} {
+		assets["/"+name] = Asset(common, name)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		headers(w.Header())

@@ -14,7 +14,7 @@ import (
 // doorway is a door with a room behind it, and what was printed.
 func doorway() (d *Door, room http.Handler, printed *[]string) {
 	printed = &[]string{}
-	d = New(Options{Address: "127.0.0.1:8484", Print: func(line string) { *printed = append(*printed, line) }, Access: &Access{Now: time.Now}})
+	d = New(Options{Address: "127.0.0.1:8484", Print: func(line string) { *printed = append(*printed, line) }, Access: &Access{Notes: &doortest.Notes{}, Now: time.Now}})
 	d.Announce(context.Background())
 	return d, d.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })), printed
 }

@@ -24,29 +24,7 @@
   }
   const newer = (log, on) => { log.parentElement.querySelector(".newer").hidden = !on; };
 
-  // --- Messages are drawn anew where they stand, so that a selection, the focus, a
-  // --- half-written text and what was opened stay.
-
-  const key = (n) => n.getAttribute ? [n.nodeName, ...["id", "class", "name", "action", n.nodeName === "BUTTON" && "value"].map((a) => a && n.getAttribute(a))].join("|") : n.nodeName;
-
-  function morph(old, now) {
-    if (old.nodeType !== Node.ELEMENT_NODE) {
-      if (old.data !== now.data) now.data.startsWith(old.data) ? old.appendData(now.data.slice(old.length)) : (old.data = now.data);
-      return;
-    }
-    for (const { name } of Array.from(old.attributes)) if (!now.hasAttribute(name) && name !== "open" && name !== "tabindex") old.removeAttribute(name);
-    for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-    let at = old.firstChild;
-    for (const child of Array.from(now.childNodes)) {
-      let same = at;
-      while (same && key(same) !== key(child)) same = same.nextSibling;
-      if (!same) { old.insertBefore(child, at); continue; }
-      while (at !== same) { const next = at.nextSibling; at.remove(); at = next; }
-      at = same.nextSibling;
-      morph(same, child);
-    }
-    while (at) { const next = at.nextSibling; at.remove(); at = next; }
-  }
+  // --- Messages are drawn anew where they stand (morph.js).
 
   // dress readies a message: code can be copied, and steps are as this reader left them.
   function dress(card) {
@@ -61,16 +39,10 @@
     for (const [part, hidden] of [[".all", !on], [".current", on]]) if (steps.querySelector(part)) steps.querySelector(part).hidden = hidden;
   }
 
-  function piece(html) {
-    const t = document.createElement("template");
-    t.innerHTML = html;
-    return t.content.firstElementChild;
-  }
-
   const place = (card) => Number(card.dataset.place);
 
   function put(log, { id, html, known }) {
-    const card = dress(piece(html));
+    const card = dress(document.createRange().createContextualFragment(html).firstElementChild);
     const old = byId(id);
     const end = atEnd(log);
     const asked = old?.querySelector(".because");
@@ -130,7 +102,7 @@
   // The sign says for how long already; the server says it with each change.
   let since = 0, next = 0; // when it began, and tries again
   function sign(html) {
-    if (html !== undefined) { const now = document.createElement("div"); now.innerHTML = html; morph(byId("sign"), Object.assign(now, { id: "sign", className: "sign" })); }
+    if (html !== undefined) anew(byId("sign"), html);
     const secs = document.querySelector("#sign .secs");
     if (secs) [since, next] = [Date.now() - 1000 * secs.dataset.secs, Number(secs.dataset.next) && Date.now() + 1000 * secs.dataset.next];
     tick();
@@ -181,9 +153,7 @@
     const ends = c.cards ? [] : logs.filter(atEnd); // the sign takes a line from below them
     sign(c.sign);
     for (const log of ends) log.scrollTop = log.scrollHeight;
-    const side = byId("side"), now = side.cloneNode();
-    now.innerHTML = c.side;
-    morph(side, now);
+    anew(byId("side"), c.side);
     news();
   }
 
