@@ -1,12 +1,22 @@
 package slack
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"nod/adapters/slack/api"
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakeslack"
+	"nod/internal/ledger"
 )
 
 func TestSigns(t *testing.T) {
@@ -208,4 +218,50 @@ func TestManySigns(t *testing.T) {
 	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 || len(o.a.working.at) != 0 {
 		t.Errorf("at work still: %v, %v", o.fake.Processing(), o.a.working.at)
 	}
+}
+
+// far is Slack at a quarter of a second's distance. It takes everything, and counts calls
+// by method.
+type far struct {
+	mu    sync.Mutex
+	calls map[string]int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (f *far) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(250 * time.Millisecond)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[path.Base(r.URL.Path)]++
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"ok":true}`)), Request: r}, nil
+}
+
+// 32 questions at once in a channel: each shows within a second that nod is at work, and how
+// to stop it, under Slack's published limits.
+func TestSignsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slack := &far{calls: map[string]int{}}
+		a, err := New(Options{AppToken: "xapp-1", BotToken: "xoxb-1", Common: front.Common{Inbox: ledger.New(), HTTP: &http.Client{Transport: slack}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() { _ = a.web.Out.Run(ctx) }()
+		for i := range 32 {
+			th := thread(general, fmt.Sprintf("1795614447.%06d", i))
+			a.working.begins(th)
+			a.Sign(th, chat.Work{What: "Thinking"})
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		slack.mu.Lock()
+		if n := slack.calls["agents.sessions.setStatus"]; n != 32 {
+			t.Errorf("%d of 32 threads show it", n)
+		}
+		slack.mu.Unlock()
+		a.working.stop()
+		a.working.calls.Wait()
+	})
 }
