@@ -37,8 +37,12 @@ func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 	switch {
 	case draft.Written:
 		reason = textWritten
+	case draft.Cut:
+		reason = textThoughtOut
 	case draft.Thought != "" && more:
 		reason = textStuck
+	case more:
+		reason = textNothing
 	}
 	return Record{[]memory.Body{memory.Failed{Turn: t.ID, Reason: reason, Seen: last.Seen}}}
 }

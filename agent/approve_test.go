@@ -238,3 +238,25 @@ func TestReactionRepeated(t *testing.T) {
 		})
 	}
 }
+
+// A server that reads no more than so many tokens of larger prompts, twice, cuts them.
+func TestShortened(t *testing.T) {
+	t.Parallel()
+	step := func(estimate, read int) memory.Step {
+		return memory.Step{Turn: 1, N: 1, Estimate: estimate, Usage: llm.Usage{Prompt: read}}
+	}
+	for _, tt := range []struct {
+		before, now memory.Step
+		want        bool
+	}{
+		{step(11000, 2048), step(12000, 2048), true},
+		{step(11000, 2048), step(12000, 2050), false},
+		{step(3000, 2048), step(12000, 2048), false},
+		{step(0, 0), step(12000, 0), false},
+	} {
+		log := agent.NewLog([]memory.Entry{{Seq: 1, Body: memory.Opened{Turn: 1, Name: "1"}}, {Seq: 2, Body: tt.before}}, agent.Claim{})
+		if got := agent.Shortened(log, tt.now); got != tt.want {
+			t.Errorf("%+v after %+v: %v", tt.now.Usage, tt.before.Usage, got)
+		}
+	}
+}

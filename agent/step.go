@@ -54,6 +54,20 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	return s
 }
 
+// Shortened says whether the server read less than half of this prompt and of one before,
+// up to the same length: Ollama cuts prompts at num_ctx without a word.
+func Shortened(log *Log, s memory.Step) bool {
+	half := func(s memory.Step) bool { return s.Usage.Prompt > 0 && 2*s.Usage.Prompt < s.Estimate }
+	for _, t := range log.Thread.Turns {
+		for _, st := range t.Steps {
+			if half(s) && half(st.Step) && st.Usage.Prompt == s.Usage.Prompt {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // passWord matches the beginning of a check that finds nothing wrong.
 var passWord = regexp.MustCompile(`(?i)^\W*PASS\b`)
 

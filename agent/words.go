@@ -19,16 +19,18 @@ import (
 
 // Words of nod about itself.
 const (
-	textForgot  = "Forgotten. I remember nothing of what was said here before."
-	textIdle    = "Nothing is running here."
-	textGivenUp = "I could not go on: something in me failed again and again. Whoever runs me finds the cause in the log."
-	textHidden  = "I could not show the changed arguments on the card, so the call is denied."
-	textBots    = "Only bots asked here, five times in a row. I go on when a person writes."
-	textMuted   = "From now on I answer here only when I am mentioned. `unmute` takes that back."
-	textUnmuted = "I follow this thread again."
-	textTrouble = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."
-	textWritten = "The model wrote its tool calls as text, so none ran: its server has no function calling. Whoever runs me finds the remedy in the log."
-	textStuck   = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
+	textForgot     = "Forgotten. I remember nothing of what was said here before."
+	textIdle       = "Nothing is running here."
+	textGivenUp    = "I could not go on: something in me failed again and again. Whoever runs me finds the cause in the log."
+	textHidden     = "I could not show the changed arguments on the card, so the call is denied."
+	textBots       = "Only bots asked here, five times in a row. I go on when a person writes."
+	textMuted      = "From now on I answer here only when I am mentioned. `unmute` takes that back."
+	textUnmuted    = "I follow this thread again."
+	textTrouble    = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."
+	textNothing    = "The model answered nothing, twice. Ask again; whoever runs me finds more in the log."
+	textThoughtOut = "The model thought until it may write no more, and came to no answer. Ask again, in smaller parts."
+	textWritten    = "The model wrote its tool calls as text, so none ran: its server has no function calling. Whoever runs me finds the remedy in the log."
+	textStuck      = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
 )
 
 func textStopped(by chat.User) string { return "Stopped by " + phrase.Name(by) + "." }

@@ -189,7 +189,7 @@ func (w Writer) standing(p speak.Prompt) (string, int) {
 func tokenCorrection(s *thread.Thread) float64 {
 	for _, t := range slices.Backward(s.Turns) {
 		for _, st := range slices.Backward(t.Steps) {
-			if st.Estimate > 0 && st.Usage.Prompt > 0 {
+			if st.Usage.Prompt > 0 && 2*st.Usage.Prompt >= st.Estimate && st.Estimate > 0 { // else the server cut it
 				return min(2, max(0.8, float64(st.Usage.Prompt)/float64(st.Estimate)))
 			}
 		}

@@ -43,7 +43,12 @@ func (d *driver) call(key string, act agent.Call) {
 			case err == nil:
 				var step memory.Step
 				err = d.safely(d.thread, "read a completion", func() error { step = d.Agent.Step(act, r, took); return nil })
-				if step.Written {
+				switch {
+				case step.Phase == "" && step.Answer == "" && len(step.Calls) == 0 && !step.Written:
+					d.Log.Warn("the model answered nothing", "thread", d.thread.String(), "turn", act.Turn, "finish", r.Finish, "reasoning", r.Reasoning != "")
+				case agent.Shortened(d.log, step):
+					d.Log.Warn("the server seems to cut prompts; lower memory.budget_tokens", "thread", d.thread.String(), "turn", act.Turn, "sent", step.Estimate, "read", step.Usage.Prompt)
+				case step.Written:
 					d.Log.Warn("the model writes its calls as text; its server has no function calling", "thread", d.thread.String(), "turn", act.Turn, "remedy", "protocol: react")
 				}
 				if err == nil {

@@ -31,6 +31,7 @@ type choice struct {
 	Delta   *message        `json:"delta"`
 	Message *message        `json:"message"`
 	Finish  string          `json:"finish_reason"`
+	Native  string          `json:"native_finish_reason"` // OpenRouter: of the server behind it
 	Error   json.RawMessage `json:"error"`
 }
 
@@ -140,6 +141,9 @@ func (c *completion) addChoice(ch choice) {
 	if ch.Finish != "" {
 		c.finish = ch.Finish
 	}
+	if gaveUp[ch.Native] {
+		c.finish = ch.Native
+	}
 	for _, m := range []*message{ch.Delta, ch.Message} {
 		if m == nil {
 			continue
@@ -216,6 +220,8 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 		return llm.Response{}, f
 	case gaveUp[c.finish]:
 		return llm.Response{}, broken("the provider gave up in the middle", nil)
+	case strings.HasSuffix(c.finish, "MALFORMED_FUNCTION_CALL"): // Gemini
+		return llm.Response{}, malformed("a call that its server can't read")
 	case c.finish == "" && !ended:
 		return llm.Response{}, broken("the answer ended in the middle", cause)
 	case c.finish == "" && !c.some:

@@ -190,6 +190,8 @@ func TestStreamFails(t *testing.T) {
 		{"half an answer is not repeated", served{body: `{"choices":[{"message":{"content":"secret`}, llm.Error{Fault: llm.Malformed, Message: "an answer that is no JSON"}, true},
 		{"finish error", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 		{"finish abort, vLLM and SGLang", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":null}]}`, `{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
+		{"broken off upstream, OpenRouter", served{body: sse(`{"choices":[{"delta":{"content":""},"finish_reason":"stop","native_finish_reason":"network_error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
+		{"a call that Gemini can't read", served{body: sse(`{"choices":[{"delta":{},"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}`)}, llm.Error{Fault: llm.Malformed, Message: "a call that its server can't read"}, true},
 		{"finish network_error, Z.ai", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"network_error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 
 		{"filtered as a whole", served{body: sse(`{"choices":[{"delta":{"role":"assistant","content":""}}]}`, `{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, done)}, llm.Error{Fault: llm.Filtered, Message: "there is nothing left of the answer"}, false},
