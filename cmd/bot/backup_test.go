@@ -47,9 +47,10 @@ type copied struct {
 // else may read it.
 func (c copied) save(word string) {
 	t := c.n.t
-	lock := filepath.Join(filepath.Dir(c.n.file), "nod.mcp.lock")
-	if err := os.WriteFile(lock, []byte(`{"servers": {}}`), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"nod.mcp.lock": `{"servers": {}}`, "nod.factor": ""} { // that not every service has
+		if err := os.WriteFile(filepath.Join(filepath.Dir(c.n.file), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c.follow("nod.key.checkpoint /backup/")
 	c.follow(word)
