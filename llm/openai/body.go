@@ -15,6 +15,7 @@ type chatBody struct {
 	Messages    []any    `json:"messages"`              // each an outgoing or an echoing
 	Temperature *float32 `json:"temperature,omitempty"` // go-openai's leaves out 0
 	TopP        *float32 `json:"top_p,omitempty"`
+	CacheKey    string   `json:"prompt_cache_key,omitempty"`
 }
 
 // outgoing is a message in the form of /chat/completions. go-openai's own writes each by

@@ -244,3 +244,28 @@ func TestStopWords(t *testing.T) {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}
 }
+
+// TestCacheKey is sent to OpenAI alone, and is one for a thread.
+func TestCacheKey(t *testing.T) {
+	keys := map[any]bool{}
+	for _, tt := range []struct {
+		url, thread string
+		sent        bool
+	}{{"", "a", true}, {"", "a", true}, {"", "b", true}, {"https://x.openai.azure.com/openai/v1", "b", true}, {"", "", false}, {"http://model.test/v1", "a", false}} {
+		s := &script{serve: []served{{body: good}}}
+		m, _ := s.model(func(o *Options) { o.BaseURL = tt.url })
+		req := hi
+		req.Fair = tt.thread
+		if _, err := m.Complete(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+		key := s.asked[0].body["prompt_cache_key"]
+		if (key != nil) != tt.sent {
+			t.Errorf("%+v: key %v", tt, key)
+		}
+		keys[key] = true
+	}
+	if len(keys) != 3 { // of two threads, and none
+		t.Errorf("keys %v", keys)
+	}
+}

@@ -131,7 +131,7 @@ func netError(ctx context.Context, err error) error {
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return tools.Refuse("the call was stopped")
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return tools.Refuse("there is no host of that name; check the address")
+		return tools.Refuse("there is no host of that name; check the address. Where this server has no way to the web but a proxy, nothing can be fetched: proxies are not used here")
 	case errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded):
 		return tools.Refuse("the server did not answer in time; try again later, or another address")
 	case errors.Is(err, syscall.ECONNREFUSED):
