@@ -256,8 +256,10 @@ func Alone(v memory.Vote) bool { return v.Grant == nil || v.Button || v.Reason =
 func (a *Agent) Coded(entries []memory.Entry, code chat.Code) (r memory.Reaction, refused string) {
 	c := thread.Read(entries).Calls[code.Call]
 	switch {
-	case c == nil || c.Asked == nil || !c.Pending() || c.Card.Ref.IsZero() || len(c.Asked.Rules.Approve) == 0:
+	case c == nil || c.Asked == nil || !c.Pending() || len(c.Asked.Rules.Approve) == 0:
 		return r, "This approval is over"
+	case c.Card.Ref.IsZero() && code.Digits != "": // the log does not say yet where it stands
+		return r, "The card is still on its way; send the code again"
 	case !strings.HasPrefix(c.Asked.Digest, code.Digest) || code.Digest == "":
 		return r, "Somebody has changed it meanwhile; look at the card again"
 	}

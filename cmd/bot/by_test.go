@@ -78,33 +78,41 @@ func TestSlackCodes(t *testing.T) {
 	}
 	sends := func(user string, ask post, digits string) (wrong string) {
 		had := len(w.s.Views(user))
-		w.s.Click(user, fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: "nod_code"})
 		view := func() (v fakeslack.View) {
 			if all := w.s.Views(user); len(all) > had {
 				v = all[had]
 			}
 			return v
 		}
+		w.s.Click(user, fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: "nod_code"})
 		eventually(t, "the form opens", func() bool { return view().ID != "" })
 		w.s.Fill(user, view().ID, map[string]string{"code": digits})
 		eventually(t, "the form is answered", func() bool { return view().Closed || len(view().Errors) > 0 })
 		return view().Errors["code"]
 	}
 	n.start()
-	at := w.mention("ada", "deploy prod now")
-	ask := n.ask(at, `{"env":"prod"}`)
+	var at place
 	told := func(user, want string) bool {
 		return slices.ContainsFunc(w.told(user, at), func(text string) bool { return strings.HasPrefix(text, want+"\n") })
 	}
-	w.react("ada", ask.place, "✅")
-	eventually(t, "ada is told of the code", func() bool { return told("ada", "Press Approve: this call needs a code.") })
+	asks := func() (ask post) { // and by then the log says where the card stands
+		at = w.mention("ada", "deploy prod now")
+		had := len(w.told("ada", at))
+		ask = n.ask(at, `{"env":"prod"}`)
+		w.react("ada", ask.place, "✅")
+		eventually(t, "ada is told of the code", func() bool {
+			all := w.told("ada", at)
+			return len(all) > had && strings.HasPrefix(all[had], "Press Approve: this call needs a code.\n")
+		})
+		return ask
+	}
+	ask := asks()
 	right := code(30 * time.Second) // which is right for a minute
 	if wrong := sends("U0ADA", ask, right); wrong != "" {
 		t.Errorf("the right code: %s", wrong)
 	}
 	n.find(at, "The tool says")
-	at = w.mention("ada", "deploy prod now")
-	ask = n.ask(at, `{"env":"prod"}`)
+	ask = asks()
 	for i, digits := range []string{right, code(time.Hour), code(2 * time.Hour), code(3 * time.Hour), code(4 * time.Hour), code(5 * time.Hour)} {
 		if wrong := sends("U0ADA", ask, digits); wrong == "" {
 			t.Errorf("code %d counts", i)
