@@ -18,6 +18,9 @@ type Member func(rule string) (bool, error)
 func meansVote(s *thread.Thread, r memory.Reaction, seq uint64) bool {
 	if c := s.Posts.Cards[r.On]; c != nil {
 		v := verdictOf(s, r)
+		if r.Found && v == memory.Approve && c.Pending() && s.OnItsWay(c) {
+			return false // a denial may stand on that card
+		}
 		return v != memory.Nothing && !repeatsVote(c, r, v)
 	}
 	if r.Removed || r.On.IsZero() {

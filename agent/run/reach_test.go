@@ -95,6 +95,44 @@ func (h *hasty) Refer(ctx context.Context, ref chat.MessageRef, t chat.ThreadID)
 	return err
 }
 
+// Of votes that were found on two cards of a call the denial wins, also where the log does
+// not name one of the cards yet.
+func TestDenialOnACopyOnItsWay(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk, act.Rules.Timeout, act.Rules.Channels, act.Rules.Approvers = policy.Ask, time.Hour, []string{"ops"}, []string{chat.Anyone}
+		act.Rules.Deny = []string{"❌"}
+		h := &hasty{Full: store}
+		w := newWorld(t, h, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "deployed"}, nil }, act)
+		found := func(on chat.MessageRef, who chat.UserID, emoji string) {
+			r := chat.Reaction{On: on, By: chat.User{ID: who, Name: string(who)}, Emoji: emoji, Found: true}
+			if fresh, err := w.inbox.Reaction(t.Context(), r, string(who)); err != nil || !fresh {
+				t.Error("the vote was not put", err)
+			}
+			time.Sleep(time.Second) // in the bubble's time: the thread is looked at meanwhile
+		}
+		h.vote = func(on chat.MessageRef) {
+			card, _ := w.board.Find("act")
+			found(card, "ada", "✅")
+			found(on, "bob", "❌")
+		}
+		w.inbox.Store = store
+		w.model.Add("call act {}")
+		w.model.Add("say done")
+		w.start()
+		defer w.stop()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if got := strings.Join(w.board.Lines(), "\n"); !strings.Contains(got, "denied act by bob") {
+			t.Errorf("people saw:\n%s", got)
+		}
+	})
+}
+
 // A vote on a card in another place counts, although it came before the log named the card.
 func TestVoteOnACopyOnItsWay(t *testing.T) {
 	t.Parallel()

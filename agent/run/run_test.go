@@ -51,7 +51,7 @@ type world struct {
 func newWorld(t *testing.T, store memory.Full, f tools, list ...policy.Tool) *world {
 	w := &world{
 		t: t, store: store, board: &script.Board{}, model: &script.Model{Complain: t.Errorf},
-		inbox:  run.Inbox{Store: store, Emoji: map[string]bool{"✅": true}},
+		inbox:  run.Inbox{Store: store, Emoji: map[string]bool{"✅": true, "❌": true}},
 		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
 	}
 	w.runner = &run.Runner{
