@@ -70,7 +70,7 @@ func TestACardThatShowsMoreIsBelieved(t *testing.T) {
 	} {
 		for _, late := range []time.Duration{0, time.Hour} {
 			log := append(askedBy(t, a), memory.Entry{Seq: 6, At: morning.Add(late), Body: memory.Due{}})
-			lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, shows)
+			lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows})
 			if !ok {
 				t.Fatalf("%s: nothing comes of it", shows)
 			}
@@ -90,7 +90,8 @@ func TestACardThatShowsMoreIsBelieved(t *testing.T) {
 	}
 }
 
-// A card that shows no more than the log proves nothing.
+// A card that shows no more than the log proves nothing. One that asks for arguments that the
+// log never had proves that the store is older, and the call is asked anew.
 func TestACardThatShowsTheSame(t *testing.T) {
 	t.Parallel()
 	a := asking(newTool("deploy", policy.Ask, anyone))
@@ -100,11 +101,18 @@ func TestACardThatShowsTheSame(t *testing.T) {
 		"":                          waits,
 		"Approved by ada · running": approvedAt(waits),
 	} {
-		if lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, shows); ok {
+		if lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows}); ok {
 			t.Errorf("%q: %+v", shows, lost)
 		}
 	}
-	if _, ok := agent.Restored(agent.NewLog(approvedAt(waits), agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, "Approved by ada · done in 1 s"); !ok {
+	digest := waits[3].Body.(memory.Asked).Digest[:12]
+	for shows, want := range map[chat.Shown]bool{{Headline: "Approval 1: deploy", Digest: digest}: false, {Headline: "Approval 1: deploy", Digest: "0123456789ab"}: true} {
+		lost, ok := agent.Restored(agent.NewLog(waits, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, shows)
+		if ok != want || ok && lost.Call != "" {
+			t.Errorf("%v: %v, %+v", shows, ok, lost)
+		}
+	}
+	if _, ok := agent.Restored(agent.NewLog(approvedAt(waits), agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: "Approved by ada · done in 1 s"}); !ok {
 		t.Error("a call that ran is to run")
 	}
 }

@@ -42,8 +42,8 @@ func (Unable) AskWhy(context.Context, ThreadID, User, MessageRef) error {
 }
 
 // Headline is not called.
-func (Unable) Headline(context.Context, ThreadID, MessageRef) (string, error) {
-	return "", errors.ErrUnsupported
+func (Unable) Headline(context.Context, ThreadID, MessageRef) (Shown, error) {
+	return Shown{}, errors.ErrUnsupported
 }
 
 // Visit is not called.

@@ -273,3 +273,7 @@ const (
 	Expired   Outcome = "Expired"
 	Cancelled Outcome = "Cancelled"
 )
+
+// Shown is what a card shows now. Digest is the beginning of its digest; "" where that can't
+// be read.
+type Shown struct{ Headline, Digest string }

@@ -2,6 +2,7 @@ package front
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,18 @@ type Dialect struct {
 
 // DigestDigits is how much of a digest people compare.
 const DigestDigits = 12
+
+var digestOn = regexp.MustCompile("\\bdigest `([0-9a-f]{12})`")
+
+// DigestIn finds the digest in the text of a card, as a platform gives it; "" if there is
+// none. It stands behind all that a model or a program wrote.
+func DigestIn(text string) string {
+	all := digestOn.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1][1]
+}
 
 // Card is what the message says that asks for an approval: first what came of it, then what
 // is asked. Texts are on one line each, and nothing in them is hidden: see [chat.Exact].

@@ -61,7 +61,7 @@ type Wire interface {
 	Stood(ref chat.MessageRef) time.Time
 	Grow(thread chat.ThreadID, posts []chat.Post)
 	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
-	Headline(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef) (string, error)
+	Headline(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef) (chat.Shown, error)
 	Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error)
 }
 

@@ -253,17 +253,17 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 }
 
 // Headline is the first line of a message: each card begins with it, in all its forms.
-func (a *Adapter) Headline(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef) (string, error) {
+func (a *Adapter) Headline(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef) (chat.Shown, error) {
 	channels, err := a.reach(ctx, ref)
 	if err != nil {
-		return "", asGone(err)
+		return chat.Shown{}, asGone(err)
 	}
 	m, _, err := a.among(ctx, channels, ref.ID, outbox.Approval)
 	if err != nil {
-		return "", asGone(err)
+		return chat.Shown{}, asGone(err)
 	}
 	first, _, _ := strings.Cut(chat.FirstOf(m.Content, firstText(m.Components)), "\n")
-	return first, nil
+	return chat.Shown{Headline: first, Digest: front.DigestIn(m.Content + string(m.Components))}, nil
 }
 
 // firstText is the first text among the components of a message.

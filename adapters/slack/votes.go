@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // Reactions gives the reactions of people on a message.
@@ -37,18 +39,19 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, _ bool) ([]chat
 }
 
 // Headline is the first line of a message: each card begins with it, in all its forms.
-func (a *Adapter) Headline(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef) (string, error) {
+func (a *Adapter) Headline(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef) (chat.Shown, error) {
 	var said struct {
 		Message struct {
-			Text string `json:"text"`
+			Text   string          `json:"text"`
+			Blocks json.RawMessage `json:"blocks"`
 		} `json:"message"`
 	}
 	args := url.Values{"channel": {api.ChannelOf(ref.Channel)}, "timestamp": {ref.ID}}
 	if err := a.web.Call(ctx, api.Request{Method: "reactions.get", Args: args, Priority: outbox.Approval, Answer: &said}); err != nil {
-		return "", asGone(err)
+		return chat.Shown{}, asGone(err)
 	}
 	first, _, _ := strings.Cut(said.Message.Text, "\n")
-	return first, nil
+	return chat.Shown{Headline: first, Digest: front.DigestIn(said.Message.Text + string(said.Message.Blocks))}, nil
 }
 
 // asGone is an error of looking at what is not there any more, or not for the bot.

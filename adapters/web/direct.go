@@ -18,8 +18,8 @@ func (a *Adapter) Able() chat.Able {
 }
 
 // Headline is not called.
-func (a *Adapter) Headline(context.Context, chat.ThreadID, chat.MessageRef) (string, error) {
-	return "", errors.ErrUnsupported
+func (a *Adapter) Headline(context.Context, chat.ThreadID, chat.MessageRef) (chat.Shown, error) {
+	return chat.Shown{}, errors.ErrUnsupported
 }
 
 // Place is the direct conversation with one of the people of the page.

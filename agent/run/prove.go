@@ -15,7 +15,7 @@ import (
 func (d *driver) prove(key string, act agent.Prove) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		wait := backoff{}
-		var shows string
+		var shows chat.Shown
 		for ctx.Err() == nil {
 			err := d.safely(d.thread, "read a card", func() (err error) {
 				shows, err = d.platform.Headline(ctx, d.thread, act.Ref)
@@ -35,9 +35,9 @@ func (d *driver) prove(key string, act agent.Prove) {
 				return nil
 			}
 			err := d.commit(lost)
-			if err == nil && d.Older != nil && agent.ShowsDecision(shows) {
+			if err == nil && d.Older != nil && (lost.Call == "" || agent.ShowsDecision(shows.Headline)) {
 				thread := d.thread
-				d.beside.Go(func() { d.Older(thread) })
+				d.beside.Go(func() { d.Older(thread, lost.Call == "") })
 			}
 			return err
 		}}

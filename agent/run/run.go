@@ -46,9 +46,9 @@ type Runner struct {
 	Limits Limits
 	// Standings is told the state of threads, for its Inbox; nil: none.
 	Standings *Standings
-	// Older hears of a thread with a card that shows a decision which the log does not
-	// have: the store came back older. It may block; nil: nobody does.
-	Older func(chat.ThreadID)
+	// Older hears of a thread with a card that shows more than its log: the store came back
+	// older. doubted says that the log tells so already. It may block; nil: nobody does.
+	Older func(thread chat.ThreadID, doubted bool)
 	// Host is the ground that the process stands on; nil is Goroutines.
 	Host Host
 	// Grace is how long running posts may take once the context is done. Running side

@@ -69,9 +69,9 @@ type Platform interface {
 	// AskWhy asks one person, in private, for the mistake in an answer. Their text
 	// comes back as a Feedback. If it fails, they are asked in words.
 	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
-	// Headline is the first line that a card of the bot's shows now: an earlier process
-	// may have drawn more than the log knows. Errors are as for Edit.
-	Headline(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef) (string, error)
+	// Headline is the first line that a card of the bot's shows now, and its digest: an
+	// earlier process may have drawn more than the log knows. Errors are as for Edit.
+	Headline(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef) (chat.Shown, error)
 	// Visit gives a person's view. If it fails, that is the thread in which they write.
 	Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error)
 	// Copy shows a card outside of its thread. place is channel:ID, or user:ID for the

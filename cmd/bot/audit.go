@@ -204,7 +204,9 @@ func (p *program) keepAudit() (stop func()) {
 		return func() {}
 	}
 	k := audit.Keeper{Store: p.store, Key: key, File: audit.Beside(p.cfg.Audit.Key), Log: p.log}
-	k.Restored = p.restored
+	k.Restored = func(ctx context.Context, copied time.Time, threads []chat.ThreadID) error {
+		return p.restored(ctx, copied, threads, false)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := k.Begin(ctx); err != nil { // before anything is decided by a store that came back older
 		p.log.Warn("make a checkpoint of the audit log", "error", err)

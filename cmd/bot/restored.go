@@ -19,8 +19,8 @@ import (
 
 // older takes note that the platform shows more of a thread than the store has. The first
 // such proof is for the whole store. After a later one, of this process or another, the
-// channel is told alone.
-func (p *program) older(ctx context.Context, thread chat.ThreadID) error {
+// channel is told alone. doubted says that the thread's log knows already.
+func (p *program) older(ctx context.Context, thread chat.ThreadID, doubted bool) error {
 	p.noticing.Lock()
 	defer p.noticing.Unlock()
 	birth, err := catchup.Born(ctx, p.store)
@@ -29,7 +29,7 @@ func (p *program) older(ctx context.Context, thread chat.ThreadID) error {
 	}
 	if birth.At.Before(p.started) {
 		p.log.Error("the store came back older: a platform shows more than it has", "thread", thread.String())
-		return p.restored(ctx, p.copied, []chat.ThreadID{thread})
+		return p.restored(ctx, p.copied, []chat.ThreadID{thread}, doubted)
 	}
 	return p.tell(ctx, birth, thread)
 }
@@ -59,7 +59,7 @@ func (p *program) Found(ctx context.Context, own front.Own) error {
 	if reaches(log, turn) {
 		return nil
 	}
-	return p.older(ctx, own.Thread)
+	return p.older(ctx, own.Thread, false)
 }
 
 // reaches says whether a log has an entry of that number, or a later one. Letters that no
@@ -69,8 +69,8 @@ func reaches(log []memory.Entry, seq uint64) bool {
 }
 
 // noticed is older, of the runner.
-func (p *program) noticed(thread chat.ThreadID) {
-	if err := p.older(context.Background(), thread); err != nil {
+func (p *program) noticed(thread chat.ThreadID, doubted bool) {
+	if err := p.older(context.Background(), thread, doubted); err != nil {
 		p.log.Error("note that the store came back older", "thread", thread.String(), "error", err)
 	}
 }
@@ -94,15 +94,15 @@ func lastKnown(ctx context.Context, store memory.Full) (last time.Time) {
 
 // restored takes note that the store came back older, from a copy of that time. It is as if
 // it was born now: no look puts what is older. No vote for an approval from before counts.
-// Each channel of the threads is told once.
-func (p *program) restored(ctx context.Context, copied time.Time, threads []chat.ThreadID) error {
+// Each channel of the threads is told once. doubted says that their logs know already.
+func (p *program) restored(ctx context.Context, copied time.Time, threads []chat.ThreadID, doubted bool) error {
 	birth := catchup.Birth{At: time.Now().UTC(), Copy: copied}
 	if err := birth.Bear(ctx, p.store); err != nil {
 		return err
 	}
 	doubt := func(thread chat.ThreadID, err error) error {
 		lost := memory.Lost{Reason: "the store came back older: no approval from before counts"}
-		if err == nil {
+		if err == nil && !(doubted && slices.Contains(threads, thread)) {
 			_, err = p.store.Put(ctx, thread, lost, restoredAt(birth)+"/"+thread.String())
 		}
 		if err != nil {

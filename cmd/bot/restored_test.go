@@ -143,6 +143,40 @@ func TestOpsRestoredHoldsNoGrant(t *testing.T) {
 	}
 }
 
+// A card that was edited after the copy was made shows other arguments than the store knows,
+// on a new machine too. So a vote on it counts for neither, and the call is asked anew.
+func TestOpsRestoredBeforeAnEdit(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) world{
+		"slack":   func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{NoLimits: true}) },
+		"discord": func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{NoLimits: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newService(t, open(t), obedient, setup{})
+			save, restore := n.copySQLite()
+			n.start()
+			at := n.w.mention("ada", "deploy prod")
+			asked := n.ask(at, `{"env":"prod"}`)
+			eventually(t, "the approval is noted", func() bool { return n.waits() == 1 })
+			save()
+			n.w.mentionIn("ada", at, `edit 1 {"env":"test"}`)
+			n.ask(at, `{"env":"test"}`)
+			n.stop()
+			n.w.react("ada", asked.place, "✅")
+			restore()
+			if err := os.Remove(filepath.Join(filepath.Dir(n.file), "nod.key.checkpoint")); err != nil {
+				t.Fatal(err)
+			}
+			n.start()
+			n.find(at, "Approval 101: deploy")
+			if ran := n.ran(); len(ran) != 0 {
+				t.Errorf("ran %q", ran)
+			}
+		})
+	}
+}
+
 // A letter that no turn has taken in stands last, and has no number: it proves nothing.
 func TestReaches(t *testing.T) {
 	t.Parallel()
