@@ -52,7 +52,9 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		s.Span.Last = b.Sent
 	}
 	s.Span.First = Earlier(s.Span.First, b.Sent)
-	s.Folk.People[b.From.ID] = true
+	if !b.Outside { // strangers may not stop a turn
+		s.Folk.People[b.From.ID] = true
+	}
 	if !b.Aside {
 		s.noteCaller(b.From.ID)
 	}
