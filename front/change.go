@@ -22,18 +22,25 @@ const (
 // openEdit gives the form of a call that waits. A card that was changed since opens the
 // newest.
 func (f *Front) openEdit(ctx context.Context, c Click) (Answer, error) {
-	p, ok, err := f.Cards.Card(ctx, f.o.Inbox.Card, c.Thread, c.Call, c.Digest)
-	switch {
-	case err != nil:
-		return Answer{}, err
-	case !ok:
-		return Answer{Alone: overText}, nil
+	p, over, err := f.clicked(ctx, &c)
+	if err != nil || over.Alone != "" {
+		return over, err
 	}
-	c.Digest = p.Digest
 	return f.argsForm(Form{
 		Click: c, Title: form.Title(&p, f.o.Room.Title), Note: editNote, Args: p.Args, Fields: form.Of(p.Parameters, p.Args, f.o.Room),
 		Else: fmt.Sprintf("In a message, `edit %d {…}` does the same.", p.Number),
 	}), nil
+}
+
+// clicked is the card of a click as it is now, for which the click counts from here on. over
+// tells the person that nothing waits there any more.
+func (f *Front) clicked(ctx context.Context, c *Click) (p chat.Approval, over Answer, err error) {
+	p, ok, err := f.Cards.Card(ctx, f.o.Inbox.Card, c.Thread, c.Call, c.Digest)
+	if err == nil && !ok {
+		over.Alone = overText
+	}
+	c.Digest = p.Digest
+	return p, over, err
 }
 
 // Again is a call that can be run again, and what stands on its button.

@@ -17,14 +17,10 @@ const mostInForm = 1000
 
 // openCode gives the form that asks for a person's code, if they have one.
 func (f *Front) openCode(ctx context.Context, c Click) (Answer, error) {
-	p, ok, err := f.Cards.Card(ctx, f.o.Inbox.Card, c.Thread, c.Call, c.Digest)
-	switch {
-	case err != nil:
-		return Answer{}, err
-	case !ok:
-		return Answer{Alone: overText}, nil
+	p, over, err := f.clicked(ctx, &c)
+	if err != nil || over.Alone != "" {
+		return over, err
 	}
-	c.Digest = p.Digest
 	within, cancel := context.WithTimeout(ctx, form.CardWait)
 	defer cancel()
 	refused, err := f.o.Inbox.Code(within, c.Thread, codeOf(c, ""))

@@ -95,39 +95,50 @@ func (h *hasty) Refer(ctx context.Context, ref chat.MessageRef, t chat.ThreadID)
 	return err
 }
 
+// hastyWorld is a world in which people vote on the card of act in another place before the
+// log names that card. The bot is asked, and all is over when it returns.
+func hastyWorld(t *testing.T, store memory.Full, vote func(w *world, on chat.MessageRef)) (seen string) {
+	t.Helper()
+	act := tool("act", false)
+	act.Risk, act.Rules.Timeout, act.Rules.Channels = policy.Ask, time.Hour, []string{"ops"}
+	act.Rules.Approvers, act.Rules.Deny = []string{chat.Anyone}, []string{"❌"}
+	h := &hasty{Full: store}
+	w := newWorld(t, h, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "deployed"}, nil }, act)
+	h.vote = func(on chat.MessageRef) { vote(w, on) }
+	w.inbox.Store = store
+	w.model.Add("call act {}")
+	w.model.Add("say done")
+	w.start()
+	defer w.stop()
+	if err := w.say("go"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Minute) // in the bubble's time
+	synctest.Wait()
+	return strings.Join(w.board.Lines(), "\n")
+}
+
+// casts puts a vote, and has the thread looked at before it goes on.
+func (w *world) casts(on chat.MessageRef, who chat.UserID, emoji string, found bool) {
+	w.t.Helper()
+	r := chat.Reaction{On: on, By: chat.User{ID: who, Name: string(who)}, Emoji: emoji, Found: found}
+	if fresh, err := w.inbox.Reaction(w.t.Context(), r, string(who)); err != nil || !fresh {
+		w.t.Error("the vote was not put", err)
+	}
+	time.Sleep(time.Second) // in the bubble's time
+}
+
 // Of votes that were found on two cards of a call the denial wins, also where the log does
 // not name one of the cards yet.
 func TestDenialOnACopyOnItsWay(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
-		act := tool("act", false)
-		act.Risk, act.Rules.Timeout, act.Rules.Channels, act.Rules.Approvers = policy.Ask, time.Hour, []string{"ops"}, []string{chat.Anyone}
-		act.Rules.Deny = []string{"❌"}
-		h := &hasty{Full: store}
-		w := newWorld(t, h, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "deployed"}, nil }, act)
-		found := func(on chat.MessageRef, who chat.UserID, emoji string) {
-			r := chat.Reaction{On: on, By: chat.User{ID: who, Name: string(who)}, Emoji: emoji, Found: true}
-			if fresh, err := w.inbox.Reaction(t.Context(), r, string(who)); err != nil || !fresh {
-				t.Error("the vote was not put", err)
-			}
-			time.Sleep(time.Second) // in the bubble's time: the thread is looked at meanwhile
-		}
-		h.vote = func(on chat.MessageRef) {
+		got := hastyWorld(t, store, func(w *world, on chat.MessageRef) {
 			card, _ := w.board.Find("act")
-			found(card, "ada", "✅")
-			found(on, "bob", "❌")
-		}
-		w.inbox.Store = store
-		w.model.Add("call act {}")
-		w.model.Add("say done")
-		w.start()
-		defer w.stop()
-		if err := w.say("go"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(5 * time.Minute)
-		synctest.Wait()
-		if got := strings.Join(w.board.Lines(), "\n"); !strings.Contains(got, "denied act by bob") {
+			w.casts(card, "ada", "✅", true)
+			w.casts(on, "bob", "❌", true)
+		})
+		if !strings.Contains(got, "denied act by bob") {
 			t.Errorf("people saw:\n%s", got)
 		}
 	})
@@ -137,27 +148,8 @@ func TestDenialOnACopyOnItsWay(t *testing.T) {
 func TestVoteOnACopyOnItsWay(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
-		act := tool("act", false)
-		act.Risk, act.Rules.Timeout, act.Rules.Channels = policy.Ask, time.Hour, []string{"ops"}
-		h := &hasty{Full: store}
-		w := newWorld(t, h, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "deployed"}, nil }, act)
-		h.vote = func(on chat.MessageRef) {
-			if _, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: on, By: chat.User{ID: "ada", Name: "ada"}, Emoji: "✅"}, "r1"); err != nil {
-				t.Error(err)
-			}
-			time.Sleep(time.Minute) // in the bubble's time: the thread is looked at meanwhile
-		}
-		w.inbox.Store = store
-		w.model.Add("call act {}")
-		w.model.Add("say done")
-		w.start()
-		defer w.stop()
-		if err := w.say("go"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(5 * time.Minute)
-		synctest.Wait()
-		if got := strings.Join(w.board.Lines(), "\n"); !strings.Contains(got, "approved act by ada") || !strings.Contains(got, "answer done") {
+		got := hastyWorld(t, store, func(w *world, on chat.MessageRef) { w.casts(on, "ada", "✅", false) })
+		if !strings.Contains(got, "approved act by ada") || !strings.Contains(got, "answer done") {
 			t.Errorf("people saw:\n%s", got)
 		}
 	})
