@@ -14,6 +14,7 @@ type Able struct {
 	// Crowd says that posts of one channel are dear: where many turns run in it, answers
 	// carry their steps, so that no steps message holds another answer up.
 	Crowd     bool
+	Wordless  bool // its sign of work has no words: the steps bear them
 	Grows     bool // shows growing answers
 	Asks      bool // has a form that asks one person for the mistake in an answer
 	Sees      bool // knows which conversations a person sees

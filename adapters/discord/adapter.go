@@ -115,7 +115,7 @@ func New(o Options) (*Adapter, error) {
 	a := &Adapter{
 		o: o, log: o.Logger, rest: api.New(o.Client()), turns: newTurns(),
 		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
-		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
+		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(time.Duration){}},
 	}
 	a.atlas = atlas.New(a.self.who, a.me, a.rest, o.Lookup)
 	a.people = people.New(people.Options{Guilds: o.Guilds, Allow: o.Allow, Now: o.Now, App: a.self.application, Logger: o.Logger}, a.rest, a.atlas)

@@ -77,6 +77,7 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 		return chat.MessageRef{}, s.final(err)
 	}
 	a.working.shown(thread)
+	a.stepped(thread, m.Steps)
 	ref := refIn(thread, m.Approval, first)
 	if m.Steps != nil {
 		a.shown.Put(ref, parts[0].Face())
@@ -125,6 +126,7 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 		Method: "PATCH", Path: "/channels/{}/messages/{}", IDs: []string{a.standsAt(ref, h), ref.ID},
 		Body: now.Change(), Priority: outbox.PriorityOf(m.Post), Key: "edit " + ref.String(),
 	}
+	a.stepped(thread, m.Steps)
 	if m.Steps != nil {
 		r.Skip = func() bool { return m.Skip() || a.same(ref, now) }
 		r.Made = func() { a.shown.Put(ref, now.Face()) }

@@ -417,6 +417,47 @@ func TestWorking(t *testing.T) {
 	}
 }
 
+// Before there are steps, a silent message says what the bot does and for how long, with a
+// button to stop it. It goes when steps or the end come.
+func TestSignInWords(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	shows := func(want ...string) {
+		t.Helper()
+		o.wait(func(s *fakediscord.Server) bool {
+			var got []string
+			for _, p := range s.Posts(dm) {
+				got = append(got, p.Content)
+			}
+			return slices.Equal(got, want)
+		})
+	}
+	works := func(what string, long time.Duration) { o.a.Working(direct(dm), chat.Work{What: what, For: long}) }
+	works("Thinking", 0)
+	works("Thinking", 10*time.Second)
+	shows("⏳ Thinking · 10 s …")
+	p := o.fake.Posts(dm)[0]
+	if p.Flags&api.Silent == 0 || len(p.Buttons()) != 1 {
+		t.Errorf("the sign is %+v", p)
+	}
+	works("Thinking", time.Minute)
+	shows("⏳ Thinking · 60 s …")
+	steps := chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1", Version: 1, Status: "Running fetch"}}
+	o.post(direct(dm), steps, false)
+	works("Running fetch", 10*time.Second) // the steps say it
+	shows("⏳ Running fetch …")
+	o.a.Working(direct(dm), chat.Work{})
+	works("Thinking", 30*time.Second)
+	shows("⏳ Running fetch …", "⏳ Thinking · 30 s …")
+	o.a.Working(direct(dm), chat.Work{})
+	shows("⏳ Running fetch …")
+	works("Thinking", 30*time.Second)
+	shows("⏳ Running fetch …", "⏳ Thinking · 30 s …")
+	o.stop()
+	shows("⏳ Running fetch …")
+}
+
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)

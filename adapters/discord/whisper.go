@@ -14,8 +14,11 @@ import (
 	"nod/chat/outbox"
 )
 
-// removeTimeout bounds the removal of a remark, which also holds up the end.
-const removeTimeout = 5 * time.Second
+// Bounds of the removal of a remark: while the bot runs, and at the end, which it holds up.
+const (
+	removeAtMost  = 10 * time.Minute
+	removeTimeout = 5 * time.Second
+)
 
 // remarks are messages that go away again. A reaction gives no way to tell one
 // person something alone, so it is told in the thread, briefly.
@@ -23,7 +26,7 @@ type remarks struct {
 	mu    sync.Mutex
 	ended bool
 	last  map[string]*time.Timer // by message; they remove it
-	away  map[string]func()
+	away  map[string]func(within time.Duration)
 }
 
 // Only tells one person something about a message, in a reply that is
@@ -44,27 +47,53 @@ func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, 
 	if !p.Direct() {
 		content = dialect.Person(to) + " " + content
 	}
-	b := layout.Part{Content: dialect.Shorten("-# "+content, layout.MostContent)}.Change()
-	if about.ID != "" && about.ID != p.Thread {
-		b.Reference = &layout.Answered{Message: about.ID}
+	on := about.ID
+	if on == p.Thread {
+		on = ""
 	}
-	b.Flags = api.SuppressEmbeds
-	// The same may be told again, when what was said of it first has gone: that is another remark.
-	b.Nonce, b.Enforce = api.Nonce(thread, "whisper "+about.ID+" "+string(to.ID)+" "+a.o.Now().String(), 0, 0), true
+	_, err = a.sayBriefly(ctx, remark{
+		thread: thread, channel: h.channel, on: on, part: layout.Part{Content: dialect.Shorten("-# "+content, layout.MostContent)},
+		// The same may be told again, when what was said of it first has gone: that is another remark.
+		key: "whisper " + about.ID + " " + string(to.ID) + " " + a.o.Now().String(), stays: a.o.Brief, priority: outbox.Answer,
+	})
+	return api.Final(err)
+}
+
+// remark is a message that goes away again.
+type remark struct {
+	thread   chat.ThreadID
+	channel  string
+	on       string // the message that it answers, if any
+	part     layout.Part
+	key      string
+	stays    time.Duration
+	priority outbox.Priority
+}
+
+// sayBriefly makes a message that is removed after a while, and gives its id.
+func (a *Adapter) sayBriefly(ctx context.Context, m remark) (string, error) {
+	b := m.part.Change()
+	if m.on != "" {
+		b.Reference = &layout.Answered{Message: m.on}
+	}
+	if b.Flags = api.SuppressEmbeds; m.part.Silent {
+		b.Flags |= api.Silent
+	}
+	b.Nonce, b.Enforce = api.Nonce(m.thread, m.key, 0, 0), true
 	var said api.Message
-	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{h.channel}, Body: b, Priority: outbox.Answer, Answer: &said}
-	if err = a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
-		return api.Final(err)
+	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.channel}, Body: b, Priority: m.priority, Answer: &said}
+	if err := a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
+		return "", err
 	}
-	a.remarks.keep(said.ID, a.o.Brief, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
+	a.remarks.keep(said.ID, m.stays, func(within time.Duration) {
+		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
-		r := api.Request{Method: "DELETE", Path: "/channels/{}/messages/{}", IDs: []string{h.channel, said.ID}, Priority: outbox.Low}
+		r := api.Request{Method: "DELETE", Path: "/channels/{}/messages/{}", IDs: []string{m.channel, said.ID}, Priority: outbox.Low}
 		if err := a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
 			a.log.Debug("remove a remark", "error", err)
 		}
 	})
-	return nil
+	return said.ID, nil
 }
 
 // namesRule matches the words of the configuration for those who may decide.
@@ -88,7 +117,7 @@ func inPeople(text string) string {
 }
 
 // keep has a remark removed after a while.
-func (r *remarks) keep(id string, brief time.Duration, remove func()) {
+func (r *remarks) keep(id string, brief time.Duration, remove func(time.Duration)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.away[id] = remove
@@ -97,9 +126,18 @@ func (r *remarks) keep(id string, brief time.Duration, remove func()) {
 	}
 	r.last[id] = time.AfterFunc(brief, func() {
 		if r.take(id) {
-			remove()
+			remove(removeAtMost)
 		}
 	})
+}
+
+// remove has a remark removed now.
+func (r *remarks) remove(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.last[id]; t != nil {
+		t.Reset(0)
+	}
 }
 
 func (r *remarks) take(id string) bool {
@@ -114,7 +152,7 @@ func (r *remarks) take(id string) bool {
 // end removes what is still there, since nobody will later.
 func (r *remarks) end() {
 	r.mu.Lock()
-	left := make([]func(), 0, len(r.away))
+	left := make([]func(time.Duration), 0, len(r.away))
 	for id, remove := range r.away {
 		r.last[id].Stop()
 		left = append(left, remove)
@@ -125,7 +163,7 @@ func (r *remarks) end() {
 	r.mu.Unlock()
 	var all sync.WaitGroup
 	for _, remove := range left {
-		all.Go(remove)
+		all.Go(func() { remove(removeTimeout) })
 	}
 	all.Wait()
 }

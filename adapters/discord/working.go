@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -14,24 +15,34 @@ import (
 // working shows that the bot is at work: Discord's typing sign, which lasts
 // 10 s or until a message comes. It comes only after a moment, so that a quick
 // answer costs no call, and not for ever, in case nobody says that it ends.
+//
+// That sign has no words. Work that takes long and has no steps message yet is said in a
+// silent message with a button to stop it, which is removed once there are steps or an end.
 type working struct {
 	mu    sync.Mutex
 	at    map[chat.ThreadID]*sign
 	ended bool
+	calls sync.WaitGroup // that say it in words
 }
 
 type sign struct {
-	timer *time.Timer
-	until time.Time
+	timer   *time.Timer
+	until   time.Time
+	now     chat.Work
+	steps   bool   // a steps message says it
+	said    string // the words that stand; "" for none
+	id      string // of the message with them
+	telling bool   // calls are made
 }
 
 const (
 	signAfter  = 300 * time.Millisecond
 	signAgain  = 8 * time.Second
 	signAtMost = 15 * time.Minute
+	saidAtMost = time.Hour
 )
 
-// Sign shows that the bot is at work. Discord has no words for it.
+// Sign shows that the bot is at work.
 func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
 	w, on := &a.working, now.Busy()
 	w.mu.Lock()
@@ -42,9 +53,85 @@ func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
 		s = &sign{until: a.o.Now().Add(signAtMost)}
 		s.timer = time.AfterFunc(signAfter, func() { a.sign(thread, s) })
 		w.at[thread] = s
-	case !on && s != nil:
+	case s == nil:
+		return
+	case !on:
 		s.timer.Stop()
 		delete(w.at, thread)
+	}
+	s.now = now
+	a.say(thread, s)
+}
+
+// words are what the sign says beside the steps.
+func (s *sign) words() string {
+	if !s.now.Busy() || s.steps || s.id == "" && s.now.For == 0 && s.now.Next.IsZero() {
+		return ""
+	}
+	return s.now.String()
+}
+
+// say makes the calls after which the right words stand, one after the other. The mutex is
+// held.
+func (a *Adapter) say(thread chat.ThreadID, s *sign) {
+	w := &a.working
+	if s.telling || w.ended || s.words() == s.said {
+		return
+	}
+	s.telling = true
+	w.calls.Go(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for s.words() != s.said && !w.ended {
+			now, id := s.now, s.id
+			s.said = s.words()
+			w.mu.Unlock()
+			if s.said != "" {
+				id = a.tellWork(thread, now, id)
+			} else {
+				a.remarks.remove(id)
+				id = ""
+			}
+			w.mu.Lock()
+			s.id = id
+		}
+		s.telling = false
+	})
+}
+
+// tellWork makes a message that says what the bot does, or changes it. It gives its id.
+func (a *Adapter) tellWork(thread chat.ThreadID, now chat.Work, id string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
+	defer cancel()
+	h, err := a.move(ctx, api.PlaceOf(thread), "")
+	if err != nil {
+		return id
+	}
+	p := layout.SignPart(thread, now)
+	if id != "" {
+		r := api.Request{Method: "PATCH", Path: "/channels/{}/messages/{}", IDs: []string{h.channel, id}, Body: p.Change(), Priority: outbox.Low}
+		err = a.rest.Call(ctx, r)
+	} else if id, err = a.sayBriefly(ctx, remark{
+		thread: thread, channel: h.channel, on: h.replyTo, part: p, key: "work " + a.o.Now().String(), stays: saidAtMost, priority: outbox.Low,
+	}); err == nil {
+		a.working.shown(thread)
+	}
+	if err != nil {
+		a.log.Debug("say what the bot does", "error", err)
+	}
+	return id
+}
+
+// stepped notes that a steps message says what the bot does, or is over.
+func (a *Adapter) stepped(thread chat.ThreadID, steps *chat.Steps) {
+	w := &a.working
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.at[thread]; s != nil && steps != nil {
+		if s.steps = !steps.Done; steps.Done {
+			s.now = chat.Work{}
+		}
+		a.say(thread, s)
 	}
 }
 
@@ -99,6 +186,9 @@ func (w *working) end() {
 		s.timer.Stop()
 		delete(w.at, thread)
 	}
+	w.mu.Unlock()
+	w.calls.Wait()
+	w.mu.Lock()
 }
 
 // pace is how long a steps message stays as it is at the least: nobody reads what
@@ -108,7 +198,7 @@ const pace = 500 * time.Millisecond
 // Able is all but that Discord shows nothing that is not a message, and opens forms for
 // clicks alone.
 func (a *Adapter) Able() chat.Able {
-	return chat.Able{Pace: pace, Sees: true, Elsewhere: true, Reads: true, Channel: api.PlainID.MatchString}
+	return chat.Able{Pace: pace, Wordless: true, Sees: true, Elsewhere: true, Reads: true, Channel: api.PlainID.MatchString}
 }
 
 // Grow does nothing.

@@ -29,6 +29,7 @@ type Board struct {
 	Forms    bool                     // it asks by a form what was wrong with an answer
 	Statuses bool                     // lines for what the steps say is being done
 	Signs    bool                     // lines for the sign of work, too
+	Wordless bool                     // its sign of work has no words
 
 	mu    sync.Mutex
 	lines []string
@@ -283,7 +284,7 @@ func (b *Board) closed(place string) bool {
 
 // Able implements run.Platform.
 func (b *Board) Able() chat.Able {
-	return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true, Channel: func(string) bool { return true }}
+	return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true, Wordless: b.Wordless, Channel: func(string) bool { return true }}
 }
 
 // Stood implements run.Platform.

@@ -28,11 +28,24 @@ func StepsPart(thread chat.ThreadID, s *chat.Steps) Part {
 	if id := shown.ID(); id != "" {
 		p.Buttons = append(p.Buttons, discordgo.Button{Label: "Steps", Style: discordgo.SecondaryButton, CustomID: id})
 	}
-	shown.Kind = StopButton
-	if id := shown.ID(); id != "" && !s.Done {
-		p.Buttons = append(p.Buttons, discordgo.Button{Label: "Stop", Style: discordgo.DangerButton, CustomID: id})
+	if !s.Done {
+		p.Buttons = append(p.Buttons, stopButton(shown)...)
 	}
 	return p
+}
+
+// SignPart writes what the bot does before there are steps.
+func SignPart(thread chat.ThreadID, now chat.Work) Part {
+	line := stepsLine(&chat.Steps{Status: now.String()})
+	return Part{Content: line, Silent: true, Buttons: stopButton(Shows{Place: api.PlaceOf(thread)})}
+}
+
+func stopButton(s Shows) []discordgo.MessageComponent {
+	s.Kind = StopButton
+	if s.ID() == "" {
+		return nil
+	}
+	return []discordgo.MessageComponent{discordgo.Button{Label: "Stop", Style: discordgo.DangerButton, CustomID: s.ID()}}
 }
 
 // stepsLine is the current step; in the end, what it took.
