@@ -20,8 +20,8 @@ const maxFile = 1 << 20
 
 // LoadOptions says how a file is read. The zero value is for running.
 type LoadOptions struct {
-	// Lenient makes names that are not set in the environment fine: such a
-	// value keeps its default, and nothing is demanded of it.
+	// Lenient makes names that are not set in the environment, and files that
+	// can't be read, fine: such a value keeps its default, and nothing is demanded of it.
 	Lenient bool
 	// Needs are keys, as dotted paths, of which Lenient is not true: a default would
 	// stand for something else than the file means.
@@ -34,7 +34,7 @@ type LoadOptions struct {
 // everything that can be checked without connecting anywhere. The error is
 // [Mistakes] when the file can be read but is wrong.
 func Load(path string, o LoadOptions) (*Config, error) {
-	data, err := readFile(path)
+	data, err := readFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
@@ -45,15 +45,15 @@ func Load(path string, o LoadOptions) (*Config, error) {
 	return parse(path, dir, data, o)
 }
 
-func readFile(path string) ([]byte, error) {
+func readFile(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s is larger than %d KiB", path, maxFile>>10)
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(data) > most {
+		err = fmt.Errorf("%s is larger than %d KiB", path, most>>10)
 	}
 	return data, err
 }
@@ -66,13 +66,14 @@ func parse(file, dir string, data []byte, o LoadOptions) (*Config, error) {
 	c.file, c.lines = file, r.lines
 	if root != nil {
 		env := &environment{
-			getenv: o.Getenv, lenient: o.Lenient, needs: o.Needs,
+			getenv: o.Getenv, lenient: o.Lenient, needs: o.Needs, dir: dir,
 			source: strings.Split(string(data), "\n"), found: map[*yaml.Node]expansion{},
 		}
 		if env.getenv == nil {
 			env.getenv = os.LookupEnv
 		}
 		env.expand(root)
+		c.files = env.files
 		d := &decoder{report: r, env: env, section: &c.Approvals, names: map[string][]string{}}
 		d.value(root, reflect.ValueOf(c).Elem(), "")
 		if !d.tooMuch {

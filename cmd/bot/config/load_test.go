@@ -138,6 +138,50 @@ tools:
 	}
 }
 
+// A value may be the content of a file beside the configuration.
+func TestValuesFromFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"key": "sk-of-a-file\n", "windows": "x\r\n", "two": "a\n\n", "bare": "${SET} ${file:key}",
+		"steps": "7", "nothing": "\n", "large": strings.Repeat("x", 64<<10) + "\n\n", "full": strings.Repeat("x", 64<<10) + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parsed := func(o LoadOptions, text string) (*Config, error) {
+		o.Getenv = environ(nil)
+		return parse("nod.yaml", dir, []byte(text), o)
+	}
+	text := "llm: {api_key: '${file:key}', max_steps: '${file:steps}'}\nagent: {instructions: '${file:" + dir + "/windows}|${file:two}|${file:bare}'}"
+	c, err := parsed(LoadOptions{}, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.LLM.APIKey.Reveal() != "sk-of-a-file" || c.LLM.MaxSteps != 7 || c.Agent.Instructions != "x|a\n|${SET} ${file:key}" {
+		t.Errorf("the values are %q, %d and %q", c.LLM.APIKey.Reveal(), c.LLM.MaxSteps, c.Agent.Instructions)
+	}
+	if !slices.Contains(c.Secrets(), "${SET} ${file:key}") {
+		t.Errorf("what a file holds is no secret: %q", c.Secrets())
+	}
+	wrong := "llm:\n  api_key: ${file:none}\n  model: ${file:large}\n  base_url: ${file:nothing}\n  max_steps: ${file:.}\nagent: {timezone: '${file:}'}"
+	_, err = parsed(LoadOptions{}, wrong)
+	want := `nod.yaml:2: llm.api_key: ${file:none} can't be read: no such file or directory; write the path of a file, which is relative to this one
+nod.yaml:3: llm.model: ${file:large} is larger than 64 KiB; write the path of another file
+nod.yaml:4: llm.base_url: ${file:nothing} is empty; write the value into the file
+nod.yaml:5: llm.max_steps: ${file:.} is not a file; write the path of one, which is relative to this file
+nod.yaml:6: agent.timezone: has a ${ that is not ${NAME} or ${file:PATH}; write that, or $${ for a ${ that stays`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if _, err := parsed(LoadOptions{Lenient: true}, strings.Replace(wrong, "agent: {timezone: '${file:}'}", "", 1)); err != nil {
+		t.Errorf("without a need for secrets: %v", err)
+	}
+	if _, err := parsed(LoadOptions{}, "llm: {model: '${file:full}'}"); err != nil {
+		t.Errorf("a file of 64 KiB: %v", err)
+	}
+}
+
 func TestLenientNeedsNoEnvironment(t *testing.T) {
 	o := LoadOptions{Lenient: true, Getenv: environ(nil)}
 	c, err := parse("nod.yaml", "/etc/nod", []byte(fullExample(t)), o)

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -43,13 +44,13 @@ func (d *decoder) known(n *yaml.Node, path string) bool {
 	}
 	d.names[path] = append(d.names[path], x.names...)
 	if x.malformed {
-		d.add(n.Line, path, "has a ${ that is not ${NAME}; write that, or $${ for a ${ that stays")
+		d.add(n.Line, path, "has a ${ that is not ${NAME} or ${file:PATH}; write that, or $${ for a ${ that stays")
 	}
 	if d.env.lenient && len(x.missing) > 0 && !slices.Contains(d.env.needs, path) {
 		d.unset[path] = true
 	} else {
-		for _, name := range slices.Compact(slices.Sorted(slices.Values(x.missing))) {
-			d.add(d.env.line(n.Line, name), path, "${%s} is not set in the environment; set it or remove the line", name)
+		for _, name := range slices.Sorted(maps.Keys(x.missing)) {
+			d.add(d.env.line(n.Line, name), path, "${%s} %s", name, x.missing[name])
 		}
 	}
 	return !x.malformed && len(x.missing) == 0

@@ -13,8 +13,8 @@ import (
 	"nod/tools"
 )
 
-// reference to the environment, for values that are not texts.
-const envPattern = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
+// reference to the environment or a file, for values that are not texts.
+const envPattern = `\$\{([A-Za-z_][A-Za-z0-9_]*|file:[^}]+)\}`
 
 // Schema gives the JSON Schema (draft 2020-12) of the file, for editors. It is
 // made of the same structs that the file is decoded into; rules that span

@@ -13,6 +13,7 @@ import (
 func (c *Config) Secrets() []string {
 	var out []string
 	gather(reflect.ValueOf(c).Elem(), &out)
+	gather(reflect.ValueOf(c.files), &out)
 	for _, m := range c.Tools.MCP {
 		for _, arg := range m.Command { // [env, TOKEN=${TOKEN}, program]
 			if name, value, ok := strings.Cut(arg, "="); ok && envName.MatchString(name) && IsSecret(name, value) {

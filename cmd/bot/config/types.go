@@ -43,6 +43,7 @@ type Config struct {
 	Approvals Approvals `yaml:"approvals" doc:"Who approves risky calls, and how"`
 	Tools     Tools     `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
 
+	files []setting.Secret // the content of files that it names
 	file  string
 	lines map[string]int // line of every key that the file writes, by its dotted path
 }
