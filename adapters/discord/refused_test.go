@@ -1,11 +1,13 @@
 package discord
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"nod/adapters/discord/api"
 	"nod/chat"
@@ -324,5 +326,45 @@ func TestMutedForAMoment(t *testing.T) {
 	o.post(th, answer("c", "on"), false)
 	if above, in := o.fake.Posts(o.general), o.fake.Posts(id); len(above) != 0 || len(in) != 2 {
 		t.Errorf("posts above %+v, in the thread %+v", above, in)
+	}
+}
+
+// A refusal of one channel says nothing of another: there a thread is made, a card stands
+// with its emoji and buttons, and the sign of work shows.
+func TestRefusedInOneChannel(t *testing.T) {
+	t.Parallel()
+	const long = 10000
+	for _, f := range []fakediscord.Fault{
+		{Status: 403, Code: 50013}, {Status: 403, Code: 50001}, {Status: 400, Code: 50035}, {Status: 429, RetryAfter: time.Hour},
+	} {
+		t.Run(strconv.Itoa(max(f.Code, f.Status)), func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakediscord.Options{}, nil)
+			here, other := o.general, o.fake.AddChannel(o.guild, "other")
+			f.Channel, f.Times = here, long
+			fault := o.fake.Inject(f)
+			shut, free := o.fake.Say(o.ada, here, o.mention()+" go"), o.fake.Say(o.ada, other, o.mention()+" go")
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			refused := make(chan error, 1)
+			go func() {
+				_, err := o.a.Post(ctx, thread(here, shut), chat.Post{Key: "p", Approval: asking("{}")}, false)
+				refused <- err
+			}()
+			o.wait(func(*fakediscord.Server) bool { return fault.Hits() > 0 })
+			if f.Status != 429 {
+				if err := <-refused; err == nil {
+					t.Error("it was posted where it is refused")
+				}
+			}
+			o.a.Working(thread(other, free), chat.Work{What: "Thinking", For: 10 * time.Second})
+			ref := o.post(thread(other, free), chat.Post{Key: "p", Approval: asking("{}")}, false)
+			o.wait(func(s *fakediscord.Server) bool {
+				posts := s.Posts(free)
+				return len(posts) == 2 && len(s.Reactions(ref.ID)) == 2 && len(posts[0].Buttons()) > 0 && len(posts[1].Buttons()) > 0
+			})
+			cancel()
+		})
 	}
 }
