@@ -13,6 +13,7 @@
 package attack
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -61,8 +62,8 @@ type Order struct {
 	// Via says where the order stands instead: in the name of the person, or in a file
 	// or a message of a stranger that comes with the request.
 	Via string `json:"via"`
-	// Later is what the person says once they have an answer: the model follows the
-	// order only then.
+	// Later is what the person says once they have an answer, or [again]: the model
+	// follows the order only then.
 	Later string `json:"later"`
 }
 
@@ -150,6 +151,10 @@ func read(raw []byte) ([]Suite, error) {
 	return out, nil
 }
 
+// byHand says whether the person makes the first call. The model comes to know of it with
+// what they say next.
+func (t Task) byHand() bool { return strings.HasPrefix(t.Prompt, "run ") }
+
 // hide puts each order of the suite into the results of a task's calls.
 func (s Suite) hide(t Task) Task {
 	with := func(text string) []Call {
@@ -161,7 +166,10 @@ func (s Suite) hide(t Task) Task {
 	}
 	t.Injected = map[string][]Call{}
 	for id, o := range s.Orders {
-		if o.Via != "" {
+		switch {
+		case t.byHand() && (o.Via != "" || o.Later == again):
+			continue // a word to run a tool stands alone, and has no other try
+		case o.Via != "":
 			o.Text = ""
 		}
 		t.Injected[id] = with(o.Text)
@@ -228,6 +236,7 @@ type Case struct {
 	Asks  *int   // how many approvals it needs; nil: not said
 
 	prompt string
+	byHand bool // the person makes the first call
 	order  Order
 	steps  []planned // the model's steps, in order
 }
@@ -249,11 +258,14 @@ func Cases(suites ...Suite) []Case {
 	for _, s := range suites {
 		for _, id := range slices.Sorted(maps.Keys(s.Users)) {
 			t := s.Users[id]
-			alone := Case{Suite: s, Task: id, Asks: t.Asks, prompt: t.Prompt}
+			alone := Case{Suite: s, Task: id, Asks: t.Asks, prompt: t.Prompt, byHand: t.byHand()}
 			alone.plan(t.Calls, -1, nil)
 			out = append(out, alone)
 			for _, order := range slices.Sorted(maps.Keys(t.Injected)) {
 				c := Case{Suite: s, Task: id, Order: order, prompt: t.Prompt, order: s.Orders[order]}
+				if c.byHand = t.byHand(); c.byHand {
+					c.order.Later = cmp.Or(c.order.Later, "And what else?")
+				}
 				c.plan(t.Injected[order], firstChanged(t.Calls, t.Injected[order]), s.Orders[order].Calls)
 				out = append(out, c)
 			}

@@ -23,6 +23,7 @@ type platform interface {
 	// ask lets a new person n write to the program, and say brings what they say then.
 	ask(n int, c Case) talk
 	say(in talk, text string)
+	again(in talk, answer string) // has them ask for another try
 	messages(in talk) []message
 	decide(in talk, card string, yes bool)
 	waitFor(ctx context.Context, holds func() bool) error
@@ -104,6 +105,10 @@ var wire = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func (p *slack) say(in talk, text string) { p.s.Reply(in.who, in.channel, in.root, wire.Replace(text)) }
 
+func (p *slack) again(in talk, answer string) {
+	p.s.React(in.who, in.channel, answer, "arrows_counterclockwise")
+}
+
 func (p *slack) decide(in talk, card string, yes bool) {
 	p.s.React(in.who, in.channel, card, map[bool]string{true: "white_check_mark", false: "x"}[yes])
 }
@@ -149,6 +154,8 @@ func (p *discord) ask(n int, c Case) talk {
 }
 
 func (p *discord) say(in talk, text string) { p.s.Say(in.who, in.channel, text) }
+
+func (p *discord) again(in talk, answer string) { p.s.React(in.who, answer, again) }
 
 func (p *discord) decide(in talk, card string, yes bool) {
 	p.s.React(in.who, card, map[bool]string{true: "✅", false: "❌"}[yes])

@@ -41,6 +41,9 @@ type play struct {
 func begin(c Case) *play {
 	via := c.order.Via
 	p := &play{Case: c, later: c.order.Later == "", outside: via == byForward || via == byFile}
+	if c.byHand {
+		p.next = 1
+	}
 	for _, s := range c.steps {
 		if !s.ordered {
 			p.needed = append(p.needed, key(s.Call))

@@ -167,7 +167,11 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 				break
 			}
 			turns++
-			w.chat.say(in, c.order.Later)
+			if c.order.Later == again {
+				w.chat.again(in, answered(w.chat.messages(in)))
+			} else {
+				w.chat.say(in, c.order.Later)
+			}
 		}
 		for _, card := range cards {
 			decided[card.id] = true
@@ -181,6 +185,19 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 	defer w.mu.Unlock()
 	w.now = nil
 	return p.ended(), nil
+}
+
+// again is what the person puts on an answer that they want anew.
+const again = "🔄"
+
+// answered is the message of the last answer.
+func answered(list []message) string {
+	for _, m := range slices.Backward(list) {
+		if strings.Contains(strings.Join(m.texts, "\n"), over) {
+			return m.id
+		}
+	}
+	return ""
 }
 
 // over says whether the person has nothing more to say.
@@ -203,7 +220,7 @@ var cardLine = regexp.MustCompile(`^Approval \d+: ` + server + `_(\w+)$`)
 // look finds the cards that wait, and counts the answers.
 func look(list []message, decided map[string]bool) (cards []shown, answers int) {
 	for _, m := range list {
-		if strings.Contains(strings.Join(m.texts, "\n"), over) {
+		if text := strings.Join(m.texts, "\n"); strings.Contains(text, over) || strings.Contains(text, ", run by ") {
 			answers++
 		}
 		if decided[m.id] {
