@@ -56,14 +56,72 @@ func TestSlackReactionsOfPrograms(t *testing.T) {
 	}
 }
 
+// coder is a world whose people have second factors.
+type coder interface {
+	world
+	account(user string) string
+	press(user string, ask post) (click string) // presses Approve
+	// code fills in the form that Approve opens, and gives the refusal.
+	code(t *testing.T, user string, ask post, digits string) (wrong string)
+}
+
+func (w *slackWorld) account(user string) string   { return "slack:" + w.users[user] }
+func (w *discordWorld) account(user string) string { return "discord:" + w.users[user] }
+
+func (w *slackWorld) press(user string, ask post) string {
+	w.s.Click(w.users[user], fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: "nod_code"})
+	return ""
+}
+
+func (w *discordWorld) press(user string, ask post) string {
+	return w.s.Click(w.users[user], ask.message, w.s.Message(ask.message).Buttons()[0])
+}
+
+func (w *slackWorld) code(t *testing.T, user string, ask post, digits string) (wrong string) {
+	t.Helper()
+	had := len(w.s.Views(w.users[user]))
+	view := func() (v fakeslack.View) {
+		if all := w.s.Views(w.users[user]); len(all) > had {
+			v = all[had]
+		}
+		return v
+	}
+	w.press(user, ask)
+	eventually(t, "the form opens", func() bool { return view().ID != "" })
+	w.s.Fill(w.users[user], view().ID, map[string]string{"code": digits})
+	eventually(t, "the form is answered", func() bool { return view().Closed || len(view().Errors) > 0 })
+	return view().Errors["code"]
+}
+
+func (w *discordWorld) code(t *testing.T, user string, ask post, digits string) (wrong string) {
+	t.Helper()
+	click := w.press(user, ask)
+	eventually(t, "the form opens", func() bool { return w.asked(click).Form != "" })
+	sent := w.s.FillIn(click, map[string]string{"code": digits})
+	eventually(t, "the form is answered", func() bool { return w.answered(sent) })
+	for _, m := range w.asked(sent).Replies {
+		wrong += m.Text()
+	}
+	return wrong
+}
+
 // With a factor only the form's vote approves, once for one card. A reaction, a code that
 // was used, wrong ones and a right one of who is locked out run nothing. Neither the log nor
 // the store holds a code or the secret.
-func TestSlackCodes(t *testing.T) {
+func TestCodes(t *testing.T) {
 	t.Parallel()
-	w := quickSlack(t)
+	for name, w := range map[string]coder{"slack": quickSlack(t), "discord": quickDiscord(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			codes(t, w)
+		})
+	}
+}
+
+func codes(t *testing.T, w coder) {
+	t.Helper()
 	n := newService(t, w, frail, setup{extra: "approvals: {factor: code, approvers: [anyone], factor_key: my.factor}\n"})
-	_, address, _ := n.bot("factor", "add", "slack:U0ADA", "--config", n.file)
+	_, address, _ := n.bot("factor", "add", w.account("ada"), "--config", n.file)
 	phone, err := otp.NewKeyFromURL(strings.TrimSpace(address))
 	if err != nil {
 		t.Fatal(address, err)
@@ -76,52 +134,34 @@ func TestSlackCodes(t *testing.T) {
 		}
 		return digits
 	}
-	sends := func(user string, ask post, digits string) (wrong string) {
-		had := len(w.s.Views(user))
-		view := func() (v fakeslack.View) {
-			if all := w.s.Views(user); len(all) > had {
-				v = all[had]
-			}
-			return v
-		}
-		w.s.Click(user, fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: "nod_code"})
-		eventually(t, "the form opens", func() bool { return view().ID != "" })
-		w.s.Fill(user, view().ID, map[string]string{"code": digits})
-		eventually(t, "the form is answered", func() bool { return view().Closed || len(view().Errors) > 0 })
-		return view().Errors["code"]
-	}
 	n.start()
 	var at place
-	told := func(user, want string) bool {
-		return slices.ContainsFunc(w.told(user, at), func(text string) bool { return strings.HasPrefix(text, want+"\n") })
-	}
+	told := func(user, want string) int { return strings.Count(strings.Join(w.told(user, at), "\n"), want) }
 	asks := func() (ask post) { // and by then the log says where the card stands
+		const press = "Press Approve: this call needs a code."
 		at = w.mention("ada", "deploy prod now")
-		had := len(w.told("ada", at))
+		had := told("ada", press)
 		ask = n.ask(at, `{"env":"prod"}`)
 		w.react("ada", ask.place, "✅")
-		eventually(t, "ada is told of the code", func() bool {
-			all := w.told("ada", at)
-			return len(all) > had && strings.HasPrefix(all[had], "Press Approve: this call needs a code.\n")
-		})
+		eventually(t, "ada is told of the code", func() bool { return told("ada", press) > had })
 		return ask
 	}
 	ask := asks()
 	right := code(30 * time.Second) // which is right for a minute
-	if wrong := sends("U0ADA", ask, right); wrong != "" {
+	if wrong := w.code(t, "ada", ask, right); wrong != "" {
 		t.Errorf("the right code: %s", wrong)
 	}
 	n.find(at, "The tool says")
 	ask = asks()
 	for i, digits := range []string{right, code(time.Hour), code(2 * time.Hour), code(3 * time.Hour), code(4 * time.Hour), code(5 * time.Hour)} {
-		if wrong := sends("U0ADA", ask, digits); wrong == "" {
+		if wrong := w.code(t, "ada", ask, digits); wrong == "" {
 			t.Errorf("code %d counts", i)
 		}
 	}
-	w.s.Click("U0ADA", fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: "nod_code"})
-	w.s.Click("U0BOB", fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: "nod_code"})
+	w.press("ada", ask)
+	w.press("bob", ask)
 	eventually(t, "both are refused", func() bool {
-		return told("ada", "Too many wrong codes; try again in 15 minutes.") && told("bob", "You have no code here; whoever runs me gives you one.")
+		return told("ada", "Too many wrong codes; try again in 15 minutes.") > 0 && told("bob", "You have no code here; whoever runs me gives you one.") > 0
 	})
 	n.stop()
 	if ran := n.ran(); !slices.Equal(ran, []string{"deployed prod"}) {
@@ -147,5 +187,32 @@ func TestSlackCodes(t *testing.T) {
 		if strings.Contains(kept, secret) {
 			t.Errorf("%q is kept", secret)
 		}
+	}
+}
+
+// A click in a direct conversation is judged by the server that the call is of: who has left
+// it decides nothing, and once more who is back.
+func TestDiscordClickOfWhoLeft(t *testing.T) {
+	t.Parallel()
+	w := quickDiscord(t)
+	n := newService(t, w, frail, setup{extra: "approvals: {notify: [dm]}\n"})
+	n.start()
+	at := w.mention("ada", "deploy prod now")
+	n.ask(at, `{"env":"prod"}`)
+	dm := w.s.DM(w.users["ada"])
+	card := n.ask(place{dm, dm, ""}, `{"env":"prod"}`)
+	w.s.Leave(w.guild, w.users["ada"])
+	click := w.press("ada", card)
+	eventually(t, "she is told why it does not count", func() bool {
+		return w.answered(click) && strings.Contains(strings.Join(w.told("ada", card.place), "\n"), "server")
+	})
+	if ran := n.ran(); len(ran) > 0 {
+		t.Errorf("it ran %q", ran)
+	}
+	w.s.Join(w.guild, w.users["ada"])
+	w.press("ada", card)
+	n.find(at, "The tool says")
+	if ran := n.ran(); !slices.Equal(ran, []string{"deployed prod"}) {
+		t.Errorf("it ran %q", ran)
 	}
 }
