@@ -73,6 +73,9 @@ func (m Message) FromOthers() []Quote {
 type Quote struct {
 	From User   `json:"from"`
 	Text string `json:"text"`
+	// Ref is the message, where the adapter knows it. It is for the inbox only, which leaves
+	// out messages that were erased with their author.
+	Ref MessageRef `json:"-"`
 	// Own says that the text is a note of the bot about the thread, and nobody's content.
 	Own bool `json:"own,omitempty"`
 }

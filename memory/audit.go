@@ -28,7 +28,7 @@ type AuditLine struct {
 	Thread  chat.ThreadID `json:"thread"`
 	Seq     uint64        `json:"seq"` // counts the lines of the thread, from 1
 	At      time.Time     `json:"at"`
-	Event   string        `json:"event"` // asked, vote, ignored, edited, decided, started, result, granted, used, revoked, forgot, lost
+	Event   string        `json:"event"` // asked, vote, ignored, edited, decided, started, result, granted, used, revoked, forgot, erased, lost
 	Call    string        `json:"call,omitempty"`
 	Tool    string        `json:"tool,omitempty"`
 	Digest  string        `json:"digest,omitempty"`
@@ -201,6 +201,8 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		l.Rules = &AuditRules{Grant: strconv.Itoa(b.Grant)}
 	case Forgot:
 		l.Event, l.By = "forgot", []chat.UserID{b.By.ID}
+	case Erased:
+		l.Event, l.Outcome = "erased", fmt.Sprintf("%d messages", b.Messages)
 	case Lost:
 		l.Event, l.Call, l.Reason = "lost", b.Call, b.Reason
 	default:

@@ -454,6 +454,13 @@ type (
 		Shows  string `json:"shows,omitempty"` // the card's first line
 	}
 
+	// Erased says that a person is erased from the thread, with so many messages. It enters
+	// through the inbox. Where the open turn is theirs, By stops it.
+	Erased struct {
+		Messages int       `json:"messages,omitempty"`
+		By       chat.User `json:"by,omitzero"`
+	}
+
 	// Restored has people told that the store came back older. Copy is when the copy
 	// was made, as far as that is known.
 	Restored struct {
@@ -507,6 +514,7 @@ func (Reminded) Kind() string  { return "reminded" }
 func (Notified) Kind() string  { return "notified" }
 func (Escalated) Kind() string { return "escalated" }
 func (Lost) Kind() string      { return "lost" }
+func (Erased) Kind() string    { return "erased" }
 func (Restored) Kind() string  { return "restored" }
 func (u Unknown) Kind() string { return u.Name }
 func (Broken) Kind() string    { return "broken" }

@@ -7,7 +7,7 @@ import (
 
 // skipped are the kinds that an older build may skip: they concern only looks,
 // opinions, memberships, reminders, or the store's losses.
-var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "belongs": true, "reminded": true, "notified": true}
+var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "erased": true, "belongs": true, "reminded": true, "notified": true}
 
 // decoders holds the decoder of every kind. Adding a kind means a type and a line here.
 var decoders = map[string]func(json.RawMessage) (Body, error){
@@ -19,7 +19,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
 	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
 	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
-	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost], "restored": decode[Restored],
+	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "erased": decode[Erased], "lost": decode[Lost], "restored": decode[Restored],
 	"reminded": decode[Reminded], "escalated": decode[Escalated], "notified": decode[Notified],
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
 	"belongs": decode[Belongs], "question": decode[Question], "answered": decode[Answered],

@@ -158,6 +158,16 @@ type Referrer interface {
 	Refer(ctx context.Context, ref chat.MessageRef, thread chat.ThreadID) error
 }
 
+// Rewriter changes the entries of a log, so that a person can be erased from it. Both
+// stores implement it.
+type Rewriter interface {
+	// Rewrite has edit read a thread in the order of Read, and replaces the entries for
+	// which edit gives a body. A run that holds the thread gets ErrFenced from its next
+	// commit, and the thread is claimed anew. Where the thread changes meanwhile, edit is
+	// called again. The replaced text is gone from the store's files soon.
+	Rewrite(ctx context.Context, thread chat.ThreadID, edit func(log []Entry) []Body) error
+}
+
 // Limits of every store.
 const (
 	EventTTL = 72 * time.Hour      // how long an event id is known
@@ -317,6 +327,23 @@ type Listed struct {
 	Touched time.Time // to the second
 }
 
+// EachThread goes through a list, page by page.
+func EachThread(ctx context.Context, l Lister, q ListQuery, do func(chat.ThreadID) error) error {
+	q.Most = 500
+	for {
+		page, err := l.Threads(ctx, q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, one := range page {
+			if err := do(one.Thread); err != nil {
+				return err
+			}
+		}
+		q.After = page[len(page)-1]
+	}
+}
+
 // Before says whether l was touched later than o, and so stands before it.
 func (l Listed) Before(o Listed) bool {
 	if !l.Touched.Equal(o.Touched) {
@@ -330,6 +357,7 @@ type Full interface {
 	Store
 	Referrer
 	Reader
+	Rewriter
 	Catchup
 	Auditor
 	People

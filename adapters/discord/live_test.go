@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"nod/adapters/discord/api"
 	"nod/chat"
@@ -370,8 +371,11 @@ func TestQuoted(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	cleo := chat.User{ID: chat.UserID(o.cleo), Name: "cleo"}
 	want := []chat.Quote{{From: cleo, Text: "prod is down\n[sticker: fire]"}, {From: cleo, Text: "[attached: error.log]"}}
-	if diff := cmp.Diff(want, o.in.Messages[0].Quoted); diff != "" {
+	if diff := cmp.Diff(want, o.in.Messages[0].Quoted, cmpopts.IgnoreFields(chat.Quote{}, "Ref")); diff != "" {
 		t.Errorf("quoted (-want +got):\n%s", diff)
+	}
+	if o.in.Messages[0].Quoted[0].Ref.IsZero() {
+		t.Error("a quote does not name its message")
 	}
 	if f := o.in.Messages[0].Files; len(f) != 1 || f[0].Text != "panic" {
 		t.Errorf("files %+v", f)

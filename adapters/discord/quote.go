@@ -44,6 +44,9 @@ func (a *Adapter) quote(out []chat.Quote, from chat.User, m api.Message) []chat.
 func (a *Adapter) forwarded(out []chat.Quote, m api.Message) []chat.Quote {
 	for _, s := range m.Snapshots {
 		if s.Message != nil {
+			if r := m.Reference; r != nil {
+				s.Message.ID = r.MessageID
+			}
 			out = a.quote(out, chat.User{Name: "somebody (forwarded)"}, *s.Message)
 		}
 	}
@@ -55,7 +58,7 @@ func (a *Adapter) cite(out []chat.Quote, from chat.User, m api.Message, text str
 	w := a.words(m)
 	w.self, w.stands = "", nil
 	if text = w.readable(text); text != "" {
-		out = append(out, chat.Quote{From: from, Text: text})
+		out = append(out, chat.Quote{From: from, Text: text, Ref: chat.MessageRef{Platform: Platform, ID: m.ID}})
 	}
 	return out
 }

@@ -21,6 +21,7 @@ type attachment struct {
 	Author    string          `json:"author_name"`
 	Channel   string          `json:"channel_name"`
 	ChannelID string          `json:"channel_id"`
+	TS        string          `json:"ts"`
 	FromURL   string          `json:"from_url"`
 	Original  string          `json:"original_url"`
 	Text      string          `json:"text"`
@@ -63,6 +64,14 @@ func (a attachment) says() string {
 	return joined("", dug(a.raw))
 }
 
+// ref is the message that an attachment passes on.
+func (a attachment) ref(team string) chat.MessageRef {
+	if a.ChannelID == "" || a.TS == "" {
+		return chat.MessageRef{}
+	}
+	return api.InThread(api.ThreadID(team, a.ChannelID, ""), a.TS)
+}
+
 // pasted says whether an attachment is what the writer pasted into the message, such as the
 // cells of a sheet.
 func (a attachment) pasted() bool {
@@ -86,7 +95,7 @@ func (w words) passedOn(ev api.Event, author chat.User) []chat.Quote {
 		if a.Channel != "" {
 			from.Name = chat.FirstOf(from.Name, string(from.ID), "somebody") + " in #" + a.Channel
 		}
-		out = append(out, chat.Quote{From: from, Text: text})
+		out = append(out, chat.Quote{From: from, Text: text, Ref: a.ref(w.team)})
 	}
 	return out
 }

@@ -62,7 +62,7 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event
 			text += intake.Named(chat.FirstOf(f.Name, f.Title, f.ID))
 		}
 		if text = strings.TrimSpace(text); text != "" {
-			out = append(out, chat.Quote{From: from, Text: text})
+			out = append(out, chat.Quote{From: from, Text: text, Ref: api.InThread(thread, m.TS)})
 		}
 		out = append(out, w.passedOn(m, from)...)
 	}

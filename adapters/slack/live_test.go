@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"nod/adapters/slack/api"
 	"nod/chat"
@@ -270,8 +271,11 @@ func TestQuoted(t *testing.T) {
 	o.fake.Reply("U0ADA", general, root, "<@U0BOT> why?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	want := []chat.Quote{{From: chat.User{ID: "U0CLEO", Name: "cleo"}, Text: "prod is down & out"}}
-	if diff := cmp.Diff(want, o.in.Messages[0].Quoted); diff != "" {
+	if diff := cmp.Diff(want, o.in.Messages[0].Quoted, cmpopts.IgnoreFields(chat.Quote{}, "Ref")); diff != "" {
 		t.Errorf("quoted (-want +got):\n%s", diff)
+	}
+	if o.in.Messages[0].Quoted[0].Ref.IsZero() {
+		t.Error("a quote does not name its message")
 	}
 }
 

@@ -192,7 +192,7 @@ func (a *Adapter) words(ctx context.Context) words {
 	}
 	who := a.who()
 	return words{
-		self: a.isMe,
+		team: who.TeamID, self: a.isMe,
 		user: func(id string) string {
 			if a.isMe(id) {
 				return who.User

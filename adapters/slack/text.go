@@ -19,6 +19,7 @@ type words struct {
 	user    func(id string) string
 	channel func(id string) string
 	group   func(id string) string
+	team    string // of the workspace
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
+	"nod/memory/person"
 )
 
 // Inbox is the way in for adapters: people's actions become entries in the store. When
@@ -47,6 +48,20 @@ type Inbox struct {
 
 // Message puts a message into its thread.
 func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error) {
+	var refs []chat.MessageRef
+	if time.Since(m.Sent) > time.Minute && !m.Sent.IsZero() { // a look found it
+		refs = append(refs, m.Ref)
+	}
+	for _, q := range m.Quoted {
+		if !q.Ref.IsZero() {
+			refs = append(refs, q.Ref)
+		}
+	}
+	erased, err := person.Hidden(ctx, i.Store, refs...)
+	if err != nil || erased[m.Ref] {
+		return false, err
+	}
+	m.Quoted = slices.DeleteFunc(m.Quoted, func(q chat.Quote) bool { return erased[q.Ref] })
 	m.Text = i.withoutCode(m.Text)
 	return i.Store.Put(ctx, thread, memory.Message{Message: m}, eventIDs...)
 }
@@ -71,6 +86,9 @@ func (i Inbox) Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string
 
 // Edited replaces the text of a message, as far as nothing has read it yet.
 func (i Inbox) Edited(ctx context.Context, ref chat.MessageRef, text string, eventIDs ...string) (fresh bool, err error) {
+	if erased, err := person.Hidden(ctx, i.Store, ref); err != nil || erased[ref] {
+		return false, err
+	}
 	return i.Store.PutRef(ctx, ref, memory.Edited{Ref: ref, Text: i.withoutCode(text)}, eventIDs...)
 }
 

@@ -35,6 +35,10 @@ func (s *Thread) Add(e memory.Entry) {
 		if s.Folk.People[b.By.ID] {
 			s.Inbox.Halts = append(s.Inbox.Halts, Halt{b.By, e.Seq})
 		}
+	case memory.Erased:
+		if b.By.ID != "" {
+			s.Inbox.Halts = append(s.Inbox.Halts, Halt{b.By, e.Seq})
+		}
 	case memory.Left:
 		for _, c := range s.PendingCalls() {
 			c.Ask.Deserted = true

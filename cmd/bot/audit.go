@@ -211,6 +211,7 @@ func (p *program) keepAudit() (stop func()) {
 	if err := k.Begin(ctx); err != nil { // before anything is decided by a store that came back older
 		p.log.Warn("make a checkpoint of the audit log", "error", err)
 	}
+	p.eraseAgain(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -219,5 +220,20 @@ func (p *program) keepAudit() (stop func()) {
 	return func() {
 		cancel()
 		<-done
+	}
+}
+
+// eraseAgain erases the people who come back with a restored copy.
+func (p *program) eraseAgain(ctx context.Context) {
+	erased, err := people(p.cfg, p.store, p.lists)
+	n := 0
+	if err == nil {
+		n, err = erased.Again(ctx)
+	}
+	if err != nil {
+		p.log.Error("erase people anew who are listed beside the audit key; give bot person erase again", "error", err)
+	}
+	if n > 0 {
+		p.log.Warn("people who were erased came back with an older store, and are erased anew", "people", n)
 	}
 }

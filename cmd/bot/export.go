@@ -54,7 +54,7 @@ func (c exportTracesCommand) Run(ctx context.Context, cmd *commands, env Env) er
 	if c.Thread != (chat.ThreadID{}) {
 		err = e.export(ctx, c.Thread)
 	} else {
-		err = eachThread(ctx, store, memory.ListQuery{Platforms: everyPlatform, Since: e.since}, func(t chat.ThreadID) error { return e.export(ctx, t) })
+		err = memory.EachThread(ctx, store, memory.ListQuery{Platforms: everyPlatform, Since: e.since}, func(t chat.ThreadID) error { return e.export(ctx, t) })
 	}
 	if err != nil {
 		return newMask(cfg).Error(err)

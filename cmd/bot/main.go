@@ -63,6 +63,7 @@ type commands struct {
 	Replay   replayCommand   `cmd:"" help:"What another configuration would have done with the recorded threads; runs no tool, posts nothing, changes nothing."`
 	Store    storeCommand    `cmd:"" help:"Copy a store into another one."`
 	Page     pageCommand     `cmd:"" help:"Access to the operator's page."`
+	Person   personCommand   `cmd:"" help:"What the store holds of one person: print it, or erase it."`
 	Config   configCommand   `cmd:"" help:"About the configuration file."`
 	Version  versionCommand  `cmd:"" help:"Version, commit, Go version."`
 }

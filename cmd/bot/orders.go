@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,11 +15,13 @@ import (
 
 	"nod/adapters/operator"
 	workspace "nod/adapters/web"
+	"nod/agent/run"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/control"
 	"nod/memory"
 	"nod/memory/audit"
 	"nod/memory/factor"
+	"nod/memory/person"
 )
 
 type pageCommand struct {
@@ -79,6 +82,41 @@ func (c factorRemoveCommand) Run(ctx context.Context, cmd *commands, env Env) er
 	return order{c.Config, "factor remove", []string{c.User}}.run(ctx, cmd, env)
 }
 
+type personCommand struct {
+	Export personExportCommand `cmd:"" help:"Print a JSON line for each message, vote and file name of a person."`
+	Erase  personEraseCommand  `cmd:"" help:"Take a person out of the store, for good."`
+}
+
+type personExportCommand struct {
+	User   string `arg:"" help:"slack:U… or discord:ID."`
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run prints what the store holds of a person.
+func (c personExportCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	return order{c.Config, "person export", []string{c.User}}.run(ctx, cmd, env)
+}
+
+type personEraseCommand struct {
+	User   string `arg:"" help:"slack:U… or discord:ID."`
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	Yes    bool   `help:"Do not ask first."`
+}
+
+// Run erases a person.
+func (c personEraseCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	if err := (order{c.Config, "person erase", []string{c.User}}).names(); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(env.Err, "person: this erases what %s wrote, the answers and results of those turns, and their name in the audit log. Nothing brings it back.\n", c.User)
+	if !c.Yes {
+		if err := env.agreed(); err != nil {
+			return fmt.Errorf("person: %w, to erase", err)
+		}
+	}
+	return order{c.Config, "person erase", []string{c.User}}.run(ctx, cmd, env)
+}
+
 // order is a command that the running service executes, or where none runs this
 // program, on the store alone.
 type order struct {
@@ -96,11 +134,11 @@ func (o order) run(ctx context.Context, cmd *commands, env Env) error {
 	if err != nil {
 		return usage(err)
 	}
-	switch {
-	case o.name == "page link" && !hasPage(cfg):
+	if o.name == "page link" && !hasPage(cfg) {
 		return usage(errNoPage)
-	case o.name == "factor add" && !factorUser.MatchString(o.args[0]):
-		return usage(fmt.Errorf("%q names nobody; write slack:U…, discord:ID or terminal:local", o.args[0]))
+	}
+	if err := o.names(); err != nil {
+		return err
 	}
 	if err := control.Ask(ctx, sockets(cfg), o.name, o.args, env.Out); !errors.Is(err, control.ErrNobody) {
 		return err
@@ -110,7 +148,18 @@ func (o order) run(ctx context.Context, cmd *commands, env Env) error {
 		return unusable(err)
 	}
 	defer func() { _ = store.Close() }()
-	return clerk{cfg, store, nil}.commands()[o.name](ctx, o.args, env.Out)
+	return clerk{cfg, store, store, nil}.commands()[o.name](ctx, o.args, env.Out)
+}
+
+// ofPeople are the orders that name somebody.
+var ofPeople = []string{"factor add", "person export", "person erase"}
+
+// names says that an order names nobody, where it should.
+func (o order) names() error {
+	if !slices.Contains(ofPeople, o.name) || user.MatchString(o.args[0]) {
+		return nil
+	}
+	return usage(fmt.Errorf("%q names nobody; write slack:U…, discord:ID or terminal:local", o.args[0]))
 }
 
 // sockets are the places where the service of a file may listen for commands: beside the
@@ -124,6 +173,7 @@ func sockets(cfg *config.Config) []string {
 type clerk struct {
 	cfg   *config.Config
 	store memory.Full
+	lists memory.Lister
 	page  *operator.Page // nil: there is none, or no service runs
 }
 
@@ -135,6 +185,8 @@ func (c clerk) commands() map[string]control.Command {
 		"factor remove": c.factorRemove,
 		"page link":     c.pageLink,
 		"page revoke":   c.pageRevoke,
+		"person export": c.personExport,
+		"person erase":  c.personErase,
 	}
 }
 
@@ -176,8 +228,8 @@ func (c clerk) pageRevoke(ctx context.Context, _ []string, out io.Writer) error 
 	return err
 }
 
-// factorUser matches how people are named, by the platform on which they approve.
-var factorUser = regexp.MustCompile(`^(slack:[UW][A-Z0-9]+|discord:[0-9]+|terminal:local|web:[a-z]+)$`)
+// user matches how people are named, by the platform on which they approve.
+var user = regexp.MustCompile(`^(slack:[UW][A-Z0-9]+|discord:[0-9]+|terminal:local|web:[a-z]+)$`)
 
 // factors are the second factors in a store.
 func factors(cfg *config.Config, store factor.Notes) factor.Factors {
@@ -217,6 +269,40 @@ func (c clerk) factorRemove(ctx context.Context, args []string, out io.Writer) e
 	return err
 }
 
+// people are the people of a store.
+func people(cfg *config.Config, store memory.Full, lists memory.Lister) (person.People, error) {
+	key, err := audit.Key(cfg.Audit.Key)
+	if err != nil {
+		return person.People{}, err
+	}
+	return person.People{
+		Store: store, Threads: lists, Key: key.Seed(), File: person.Beside(cfg.Audit.Key), Now: time.Now,
+		Beside: func(ctx context.Context, who string) error {
+			_, err := factors(cfg, store).Remove(ctx, who)
+			return errors.Join(err, run.ForgetUsed(ctx, store, time.Now(), who))
+		},
+	}, nil
+}
+
+func (c clerk) personExport(ctx context.Context, args []string, out io.Writer) error {
+	line := json.NewEncoder(out)
+	return person.People{Store: c.store, Threads: c.lists}.Export(ctx, args[0], func(l person.Line) error { return line.Encode(l) })
+}
+
+func (c clerk) personErase(ctx context.Context, args []string, out io.Writer) error {
+	p, err := people(c.cfg, c.store, c.lists)
+	if err != nil {
+		return err
+	}
+	found, err := p.Erase(ctx, args[0])
+	if err != nil {
+		return fmt.Errorf("erase %s, of which some was done; give the command again: %w", args[0], err)
+	}
+	_, err = fmt.Fprintf(out, "erased %s: %s\nWhat stays: the platform, traces and backups have their own copies. A restored copy of this store erases anew, by %s.\n",
+		args[0], found, p.File)
+	return err
+}
+
 // orders opens the way for orders, and gives the function that executes them until its
 // ctx is done. A service that no order can reach is a nuisance, and no reason to stop.
 func (p *program) orders(ctx context.Context, page *operator.Page) (obey func(ctx context.Context) error) {
@@ -224,7 +310,9 @@ func (p *program) orders(ctx context.Context, page *operator.Page) (obey func(ct
 	for _, path := range sockets(p.cfg) {
 		socket, err := control.Listen(ctx, path)
 		if err == nil {
-			return func(ctx context.Context) error { return socket.Serve(ctx, clerk{p.cfg, p.store, page}.commands()) }
+			return func(ctx context.Context) error {
+				return socket.Serve(ctx, clerk{p.cfg, p.store, p.lists, page}.commands())
+			}
 		}
 		errs = append(errs, err)
 	}

@@ -124,15 +124,23 @@ func (c replayCommand) confirm(ctx context.Context, cfg *config.Config, a *agent
 	if _, err := io.WriteString(env.Err, out.String()); err != nil || c.Yes || cfg.Offline() || n.turns == 0 {
 		return err == nil, err
 	}
-	_, _ = fmt.Fprint(env.Err, "Go on? [y/N] ")
-	line, err := bufio.NewReader(env.In).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	if word := strings.ToLower(strings.TrimSpace(line)); word != "y" && word != "yes" {
-		return false, errors.New("replay: not done; write y, or give --yes, to send the texts")
+	if err := env.agreed(); err != nil {
+		return false, fmt.Errorf("replay: %w, to send the texts", err)
 	}
 	return true, nil
+}
+
+// agreed asks whether to go on.
+func (e Env) agreed() error {
+	_, _ = fmt.Fprint(e.Err, "Go on? [y/N] ")
+	line, err := bufio.NewReader(e.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if word := strings.ToLower(strings.TrimSpace(line)); word != "y" && word != "yes" {
+		return errors.New("not done; write y, or give --yes")
+	}
+	return nil
 }
 
 // price estimates the cost of a replay.

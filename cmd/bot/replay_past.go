@@ -52,7 +52,7 @@ func (p *past) threads(ctx context.Context, do func(chat.ThreadID, []memory.Entr
 	if p.scope.thread != (chat.ThreadID{}) {
 		return read(p.scope.thread)
 	}
-	return eachThread(ctx, p, memory.ListQuery{Platforms: everyPlatform, Since: p.scope.since}, read)
+	return memory.EachThread(ctx, p, memory.ListQuery{Platforms: everyPlatform, Since: p.scope.since}, read)
 }
 
 // turns goes through the turns that are meant, a thread at a time.

@@ -136,7 +136,7 @@ func (t *tracer) again(ctx context.Context, p *program, platforms map[string]run
 	for name := range platforms {
 		names = append(names, name)
 	}
-	return eachThread(ctx, p.lists, memory.ListQuery{Platforms: names, Since: since}, func(thread chat.ThreadID) error {
+	return memory.EachThread(ctx, p.lists, memory.ListQuery{Platforms: names, Since: since}, func(thread chat.ThreadID) error {
 		log, err := p.store.Read(ctx, thread)
 		if err != nil {
 			return err
@@ -145,21 +145,4 @@ func (t *tracer) again(ctx context.Context, p *program, platforms map[string]run
 		t.sender.Put(slices.DeleteFunc(spans, func(s trace.Span) bool { return s.End.Before(since) }))
 		return nil
 	})
-}
-
-// eachThread goes through a list, page by page.
-func eachThread(ctx context.Context, l memory.Lister, q memory.ListQuery, do func(chat.ThreadID) error) error {
-	q.Most = 500
-	for {
-		page, err := l.Threads(ctx, q)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, one := range page {
-			if err := do(one.Thread); err != nil {
-				return err
-			}
-		}
-		q.After = page[len(page)-1]
-	}
 }

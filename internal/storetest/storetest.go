@@ -135,6 +135,7 @@ var suite = []check{
 	{"Forgot", forgot},
 	{"ForgotKeepsWhatComesAfter", forgotKeepsLater},
 	{"ForgotKeepsFilesOfThat", forgotKeepsFiles},
+	{"Rewritten", rewritten},
 	{"ReadWithInbox", readWithInbox},
 	{"Pending", pending},
 	{"Watermarks", watermarks},

@@ -86,6 +86,9 @@ func (f Factors) Add(ctx context.Context, who string) (address string, err error
 
 // Remove takes a person's secret away; ok is false if they have none.
 func (f Factors) Remove(ctx context.Context, who string) (ok bool, err error) {
+	if raw, err := f.Notes.Noted(ctx, note); err != nil || len(raw) == 0 {
+		return false, err // and no key is made
+	}
 	err = f.change(ctx, func(all map[string]person) bool {
 		_, ok = all[who]
 		delete(all, who)

@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +79,61 @@ func decodeKept(list []string) []memory.Entry {
 		out = append(out, decodeEntry(rest, seq))
 	}
 	return out
+}
+
+// Rewrite implements [memory.Rewriter].
+func (s *Store) Rewrite(ctx context.Context, thread chat.ThreadID, edit func([]memory.Entry) []memory.Body) error {
+	for done := false; !done; {
+		var err error
+		if done, err = s.rewrite(ctx, thread.String(), shardOfThread(thread), edit); err != nil {
+			return fmt.Errorf("rewrite a thread: %w", err)
+		}
+	}
+	s.take(thread.String())
+	return nil
+}
+
+// rewrite is one try of Rewrite: false if the thread changed meanwhile. The head is read
+// first, so the lists are not older.
+func (s *Store) rewrite(ctx context.Context, thread string, shard int, edit func([]memory.Entry) []memory.Body) (bool, error) {
+	of := func(kind string) string { return s.keys.key(shard, kind, thread) }
+	head, err := s.cmd.HMGet(ctx, of("t"), "c", "f").Result()
+	if err != nil {
+		return false, err
+	}
+	seen, _ := head[0].(string)
+	text, _ := head[1].(string)
+	first, _ := strconv.ParseUint(text, 10, 64)
+	lists := map[string][]string{}
+	for _, kind := range []string{"k", "l", "i"} {
+		if lists[kind], err = s.cmd.LRange(ctx, of(kind), 0, -1).Result(); err != nil {
+			return false, err
+		}
+	}
+	log := slices.Concat(decodeKept(lists["k"]), decodeEntries(lists["l"], max(first, 1)), decodeEntries(lists["i"], 0))
+	args := []any{thread, seen, len(lists["i"]), s.words.next()}
+	for i, body := range edit(log) {
+		kind := "k"
+		for i >= len(lists[kind]) {
+			i -= len(lists[kind])
+			kind = map[string]string{"k": "l", "l": "i"}[kind]
+		}
+		if body == nil {
+			continue
+		}
+		raw, err := encode(body)
+		if err != nil {
+			return false, err
+		}
+		old := lists[kind][i]
+		args = append(args, kind, i, old[:max(0, strings.IndexByte(old, '{')-1)]+raw)
+	}
+	if len(args) == 4 {
+		return true, nil
+	}
+	r := newReply(s.run(ctx, rewriteScript, shard, args...))
+	done := r.int() == 1
+	return done, r.err
 }
 
 // timeOf converts milliseconds of the server's clock; zero is no time.

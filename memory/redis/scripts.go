@@ -20,6 +20,7 @@ var (
 	claimScript    = load("claim", guard)
 	commitScript   = load("commit", guard, "know", "files", "effects")
 	restoreScript  = load("restore", guard, "know", "files", "effects")
+	rewriteScript  = load("rewrite", guard)
 	handoffScript  = load("handoff", guard)
 	giveBackScript = load("giveback", guard, "each")
 	beatScript     = load("beat", guard, "each")

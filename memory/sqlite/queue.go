@@ -152,6 +152,17 @@ func (q *queue) release(h *held) {
 	}
 }
 
+// fence takes a thread from its run, and queues it again.
+func (q *queue) fence(thread string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if h := q.held[thread]; h != nil {
+		h.bell.Lose()
+		delete(q.held, thread)
+		q.enqueue(h.platform, thread)
+	}
+}
+
 // noteHanded notes how far a run was given the inbox, and returns how far earlier runs
 // were that committed nothing. They may have acted on those entries all the same.
 func (q *queue) noteHanded(thread string, n int64) (before int64) {

@@ -126,6 +126,27 @@ type loaded struct {
 	log, inbox             []row
 }
 
+// partRow is a row of readThread.
+type partRow struct {
+	part int
+	row
+	woken, wakeAt, touched int64
+}
+
+// The parts that a row may be of.
+const (
+	inThread = iota
+	inLog
+	inInbox
+)
+
+func scanPart(rows *sql.Rows) (p partRow, err error) {
+	var at sql.NullInt64 // of an entry that is lost there is none
+	err = rows.Scan(&p.part, &p.seq, &p.entry, &at, &p.woken, &p.wakeAt, &p.touched, &p.raw)
+	p.at = at.Int64
+	return p, err
+}
+
 // load reads the thread's log after a Seq, from its base on if current.
 func (r *reader) load(ctx context.Context, thread string, after uint64, current bool) (l loaded, err error) {
 	if err := ctx.Err(); err != nil {
@@ -143,21 +164,16 @@ func (r *reader) load(ctx context.Context, thread string, after uint64, current 
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var part int
-		var e row
-		var at sql.NullInt64 // of an entry that is lost there is none
-		var woken, wakeAt, touched int64
-		if err := rows.Scan(&part, &e.seq, &e.entry, &at, &woken, &wakeAt, &touched, &e.raw); err != nil {
+		e, err := scanPart(rows)
+		switch {
+		case err != nil:
 			return l, r.alone.check(err)
-		}
-		e.at = at.Int64
-		switch part {
-		case 0:
-			l = loaded{found: true, id: e.entry, seq: e.seq, base: uint64(e.at), woken: woken, wakeAt: wakeAt, touched: touched, log: l.log, inbox: l.inbox}
-		case 1:
-			l.log = append(l.log, e)
+		case e.part == inThread:
+			l = loaded{found: true, id: e.entry, seq: e.seq, base: uint64(e.at), woken: e.woken, wakeAt: e.wakeAt, touched: e.touched, log: l.log, inbox: l.inbox}
+		case e.part == inLog:
+			l.log = append(l.log, e.row)
 		default:
-			l.inbox = append(l.inbox, e)
+			l.inbox = append(l.inbox, e.row)
 		}
 	}
 	bySeq := func(a, b row) int { return int(a.seq) - int(b.seq) } // nothing promises the order of a union

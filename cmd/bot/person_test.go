@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nod/internal/fakeslack"
+	"nod/internal/redistest"
+)
+
+// A person is exported and erased beside the running service: the call that they asked for
+// is cancelled, their words and those of the answer are gone from the store, the audit log
+// is whole and names them nowhere, and other people's words stay. A copy from before the
+// erasure erases anew. Where no service runs, the command works on the store alone.
+func TestPersonErased(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "redis"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			personErased(t, kind)
+		})
+	}
+}
+
+func personErased(t *testing.T, kind string) {
+	w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
+	var s setup
+	var server *redistest.Server
+	if kind == "redis" {
+		server = startCopied(t)
+		s.store = server.URL()
+	}
+	n := newService(t, w, obedient, s)
+	n.start()
+	at := w.mention("ada", "remember SECRETWORD")
+	n.find(at, "You said: remember SECRETWORD")
+	waits := w.mention("ada", "deploy SECRETPLACE now")
+	n.ask(waits, `{"env":"SECRETPLACE"}`)
+	others := w.mention("bob", "keep OTHERWORD")
+	n.find(others, "You said: keep OTHERWORD")
+
+	save, restore := n.copySQLite()
+	if server != nil {
+		save, restore = n.copyRedis(server)
+	}
+	save()
+
+	if _, lines, _ := n.bot("person", "export", "slack:U0ADA", "--config", n.file); strings.Count(lines, `"kind":"message"`) != 2 || strings.Contains(lines, "OTHERWORD") {
+		t.Errorf("the export: %s", lines)
+	}
+	status, told, errs := n.bot("person", "erase", "slack:U0ADA", "--config", n.file, "--yes")
+	if status != 0 || !strings.HasPrefix(told, "erased slack:U0ADA: 2 messages, 2 turns, 0 files, 0 votes, 0 grants, 1 calls that waited\n") {
+		t.Fatalf("%d: %s%s", status, told, errs)
+	}
+	n.find(waits, "Stopped by an operator")
+	n.find(waits, "Cancelled")
+	n.find(w.mentionIn("ada", at, "hello again"), "You said: hello again")
+	_, log, _ := n.bot("audit", "--config", n.file)
+	for _, word := range []string{"U0ADA", "SECRET"} {
+		if strings.Contains(log, word) && word == "SECRET" || strings.Contains(strings.Split(log, "erased")[0], word) {
+			t.Errorf("the audit log says %s:\n%s", word, log)
+		}
+	}
+	n.erased(server)
+
+	n.stop()
+	restore()
+	n.start()
+	eventually(t, "a restored copy erases anew", func() bool {
+		_, lines, _ := n.bot("person", "export", "slack:U0ADA", "--config", n.file)
+		return !strings.Contains(lines, "SECRET")
+	})
+	n.erased(server)
+	n.stop()
+	if status, told, errs := n.bot("person", "erase", "slack:U0BOB", "--config", n.file, "--yes"); status != 0 || !strings.Contains(told, ": 1 messages") {
+		t.Errorf("without a service: %d: %s%s", status, told, errs)
+	}
+	n.start()
+	n.find(w.mentionIn("bob", others, "hello once more"), "You said: hello once more")
+}
+
+// erased says that the store has none of the erased words, and all of the others.
+func (n *service) erased(server *redistest.Server) {
+	n.t.Helper()
+	n.verified()
+	_, others, _ := n.bot("person", "export", "slack:U0BOB", "--config", n.file)
+	if !strings.Contains(others, "OTHERWORD") {
+		n.t.Errorf("other people's words are gone: %s", others)
+	}
+	if server != nil {
+		return
+	}
+	eventually(n.t, "the files hold nothing of what was erased", func() bool {
+		all, err := filepath.Glob(filepath.Join(filepath.Dir(n.file), "nod.db*"))
+		for _, file := range all {
+			raw, errRead := os.ReadFile(file)
+			if errRead != nil || bytes.Contains(raw, []byte("SECRET")) {
+				return false
+			}
+		}
+		return err == nil
+	})
+}
