@@ -18,6 +18,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Sign stands where a secret was.
@@ -29,6 +31,13 @@ const shortest = 6
 
 // Mask knows secrets. A nil *Mask knows none. It is safe for concurrent use.
 type Mask struct {
+	mu     sync.Mutex
+	values []string
+	known  atomic.Pointer[known]
+}
+
+// known are the forms of the present secrets.
+type known struct {
 	replacer *strings.Replacer
 	begins   [1 << 10]uint64     // a bit for the first two bytes of each form
 	forms    map[uint16][]string // the forms, by their first two bytes
@@ -36,8 +45,23 @@ type Mask struct {
 
 // New makes a mask of values. For an address it also masks the password and the values
 // of the query. For several words ("Bearer …") it masks the last one, and for several
-// lines each long one. It gives nil if there is nothing to mask.
+// lines each long one.
 func New(values ...string) *Mask {
+	m := &Mask{}
+	m.Learn(values...)
+	return m
+}
+
+// Learn adds secrets to those that are masked already.
+func (m *Mask) Learn(values ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values = append(m.values, values...)
+	m.known.Store(compile(m.values))
+}
+
+// compile gives nil if there is nothing to mask.
+func compile(values []string) *known {
 	var forms []string
 	for _, v := range values {
 		for _, part := range parts(v) {
@@ -50,7 +74,7 @@ func New(values ...string) *Mask {
 	}
 	// The longest first, since the replacer takes the first that fits.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	m := &Mask{forms: map[uint16][]string{}}
+	m := &known{forms: map[uint16][]string{}}
 	var pairs []string
 	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, Sign)
@@ -64,15 +88,19 @@ func New(values ...string) *Mask {
 
 // Text gives a text without secrets.
 func (m *Mask) Text(text string) string {
-	if m == nil || !m.holds(text) {
+	if m == nil {
 		return text
 	}
-	return m.replacer.Replace(text)
+	k := m.known.Load()
+	if k == nil || !k.holds(text) {
+		return text
+	}
+	return k.replacer.Replace(text)
 }
 
 // holds says whether there is a secret in a text. Next to no text has one, and the
 // replacer makes a copy of each.
-func (m *Mask) holds(text string) bool {
+func (m *known) holds(text string) bool {
 	for i := range len(text) - 1 {
 		two := begin(text[i:])
 		if m.begins[two/64]&(1<<(two%64)) == 0 {
@@ -95,10 +123,10 @@ func (m *Mask) Bytes(data []byte) []byte {
 		return data
 	}
 	text := string(data)
-	if !m.holds(text) {
-		return data
+	if masked := m.Text(text); masked != text {
+		return []byte(masked)
 	}
-	return []byte(m.replacer.Replace(text))
+	return data
 }
 
 // parts are the secret parts of a value.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 )
 
 const redacted = "[redacted]"
@@ -14,23 +15,29 @@ const redacted = "[redacted]"
 // Secret is a value that must not be seen: a key, a token, a URL with a
 // password. However it is printed, logged or encoded, a redaction comes out;
 // only Reveal gives the value. The value lies behind a pointer, since package
-// fmt prints unexported fields without asking their methods.
-type Secret struct{ value *string }
+// fmt prints unexported fields without asking their methods. Copies share it, so that a
+// running program can be given another value.
+type Secret struct{ value *atomic.Pointer[string] }
 
 // NewSecret hides a value. An empty one is the zero Secret.
 func NewSecret(value string) Secret {
 	if value == "" {
 		return Secret{}
 	}
-	return Secret{&value}
+	s := Secret{&atomic.Pointer[string]{}}
+	s.value.Store(&value)
+	return s
 }
+
+// Renew takes the value of another secret, in all copies. Both must be set.
+func (s Secret) Renew(o Secret) { s.value.Store(o.value.Load()) }
 
 // Reveal gives the value, for the one place that needs it.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
 	}
-	return *s.value
+	return *s.value.Load()
 }
 
 // IsSet says whether there is a value.

@@ -10,6 +10,7 @@ import (
 
 	"nod/chat"
 	"nod/llm"
+	"nod/setting"
 )
 
 // Keys are the configuration of a built-in tool: a struct whose tags give each key's
@@ -23,10 +24,11 @@ type Keys interface {
 
 // Host is the program's part of a tool, besides its own keys.
 type Host struct {
-	Folder          string        // for files of this tool and no other; it may not be there yet
-	Keep            time.Duration // threads that nobody touched for so long are erased
-	BaseURL, APIKey string        // of the model's endpoint
-	Log             *slog.Logger
+	Folder  string        // for files of this tool and no other; it may not be there yet
+	Keep    time.Duration // threads that nobody touched for so long are erased
+	BaseURL string        // of the model's endpoint
+	APIKey  setting.Secret
+	Log     *slog.Logger
 }
 
 // Made is the tools of one section.

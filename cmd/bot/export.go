@@ -119,7 +119,7 @@ func (e *exporter) export(ctx context.Context, thread chat.ThreadID) error {
 		return err
 	}
 	var spans []trace.Span
-	for _, s := range trace.Spans(thread, log, traceOptions(e.cfg)) {
+	for _, s := range trace.Spans(thread, log, traceOptions(e.cfg, newMask(e.cfg))) {
 		if !s.End.Before(e.since) {
 			spans = append(spans, s)
 		}

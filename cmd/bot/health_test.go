@@ -176,7 +176,7 @@ func TestAddressIsTaken(t *testing.T) {
 	}
 	defer p.close()
 	slack := &eager{}
-	if err := p.serve(t.Context(), map[string]platform{"slack": slack}, nil); err == nil || !strings.Contains(err.Error(), "http.listen") {
+	if err := p.serve(t.Context(), map[string]platform{"slack": slack}, nil, reload{}); err == nil || !strings.Contains(err.Error(), "http.listen") {
 		t.Errorf("it ends with %v", err)
 	}
 	if slack.began.Load() {

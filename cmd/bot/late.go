@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
 	"slices"
 
 	"nod/agent/run"
@@ -72,4 +74,38 @@ func (k *kit) renew(cfg *config.Config) error {
 		return fmt.Errorf("take up the tools of an mcp server: %w", err)
 	}
 	return nil
+}
+
+// reload is how the service reads its file anew.
+type reload struct {
+	asked chan os.Signal
+	load  func() (*config.Config, error)
+	level *slog.LevelVar
+}
+
+// reloads reads the file anew at each SIGHUP, until ctx is done.
+func (p *program) reloads(ctx context.Context, r reload) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.asked:
+			p.take(r)
+		}
+	}
+}
+
+// take takes the file as it is now, wholly or not at all.
+func (p *program) take(r reload) {
+	next, err := r.load()
+	if err == nil {
+		p.mask.Learn(next.Secrets()...)
+		err = p.cfg.Take(next)
+	}
+	if err != nil {
+		p.log.Warn("nothing of the configuration is taken", "error", err)
+		return
+	}
+	_ = r.level.UnmarshalText([]byte(p.cfg.Log.Level)) // one of the enum
+	p.log.Info("the configuration is taken")
 }

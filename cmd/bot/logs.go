@@ -17,15 +17,19 @@ import (
 )
 
 // logger writes to standard error. quiet is the level where none was asked for.
-func (c *commands) logger(env Env, quiet slog.Level) *slog.Logger {
+func (c *commands) logger(env Env, quiet slog.Leveler) *slog.Logger {
 	level := quiet
 	if c.LogLevel != "" {
-		_ = level.UnmarshalText([]byte(c.LogLevel)) // one of the enum
+		var asked slog.Level
+		_ = asked.UnmarshalText([]byte(c.LogLevel)) // one of the enum
+		level = asked
 	}
-	o := &slog.HandlerOptions{Level: level}
-	if level > slog.LevelDebug {
-		o.ReplaceAttr = discreet
-	}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if level.Level() > slog.LevelDebug {
+			return discreet(a)
+		}
+		return a
+	}}
 	if c.LogFormat == "text" {
 		return slog.New(slog.NewTextHandler(env.Err, o))
 	}
@@ -84,7 +88,7 @@ func masked(log *slog.Logger, m *mask.Mask) *slog.Logger { return slog.New(m.Han
 
 // discreet logs a failed model call by its fault, its status and the provider's code. The
 // provider's own words often repeat the prompt.
-func discreet(_ []string, a slog.Attr) slog.Attr {
+func discreet(a slog.Attr) slog.Attr {
 	err, ok := a.Value.Any().(error)
 	var fault *llm.Error
 	if !ok || !errors.As(err, &fault) {

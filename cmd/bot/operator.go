@@ -24,7 +24,7 @@ func (p *program) operate(out io.Writer, platforms map[string]platform) (*operat
 	page, err := operator.New(operator.Options{
 		Address: p.cfg.HTTP.Page, Store: p.store, Threads: p.lists, Platforms: slices.Sorted(maps.Keys(platforms)),
 		Guides: guides(platforms), Audit: p.audited(),
-		Agent: p.deciding.Load, Limits: limits(p.cfg), Texts: p.cfg.HTTP.PageTexts, Mask: newMask(p.cfg).Text, Logger: p.log, Now: time.Now,
+		Agent: p.deciding.Load, Limits: limits(p.cfg), Texts: p.cfg.HTTP.PageTexts, Mask: p.mask.Text, Logger: p.log, Now: time.Now,
 		Print: func(line string) { _, _ = fmt.Fprintln(out, line) },
 		Health: func(ctx context.Context) map[string]any {
 			_, state := p.state(ctx, platforms)

@@ -43,12 +43,17 @@ func (c runCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	if missing := cfg.Incomplete(); len(missing) > 0 {
 		return config.Mistakes(missing)
 	}
-	log := cmd.logger(env, slog.LevelInfo)
+	r := reload{make(chan os.Signal, 1), func() (*config.Config, error) { return load(c.Config, env) }, &slog.LevelVar{}}
+	_ = r.level.UnmarshalText([]byte(cfg.Log.Level)) // one of the enum
+	signal.Notify(r.asked, syscall.SIGHUP)
+	defer signal.Stop(r.asked)
+	log := cmd.logger(env, r.level)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	endAtSecond(ctx)
 	defer surviveReader()()
-	return newMask(cfg).Error(serve(ctx, cfg, log, env.Out))
+	err = serve(ctx, cfg, log, env.Out, r)
+	return newMask(cfg).Error(err)
 }
 
 // twice is how long after a signal another one may be the same: timeout(1) sends its own
@@ -72,7 +77,7 @@ func surviveReader() (stop func()) {
 	return func() { signal.Stop(pipes) }
 }
 
-func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Writer) error {
+func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Writer, r reload) error {
 	p, err := assemble(ctx, cfg, log)
 	if err != nil && ctx.Err() != nil { // it was told to stop while it waited, as for the store
 		log.Warn("stopped before it was ready", "error", err)
@@ -91,7 +96,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Wri
 	if err != nil {
 		return err
 	}
-	return p.serve(ctx, platforms, page)
+	return p.serve(ctx, platforms, page, r)
 }
 
 // platforms makes the adapters that the file switches on. A new adapter is
@@ -122,7 +127,7 @@ func (p *program) lost(name string, err error, of int) error {
 // serve runs the adapters, the runner and the listener. When the context ends, the
 // runner claims nothing more and finishes its work. The adapters stay connected until
 // then, so that it can still post. Messages meanwhile are stored for the next process.
-func (p *program) serve(ctx context.Context, platforms map[string]platform, page *operator.Page) error {
+func (p *program) serve(ctx context.Context, platforms map[string]platform, page *operator.Page, r reload) error {
 	listens, err := p.bind(ctx) // before anything is connected, and a turn begun that would end with it
 	if err != nil {
 		return err
@@ -157,6 +162,7 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 		all.Go(func() error { return page.Run(drained) })
 	}
 	all.Go(func() error { return obey(drained) })
+	all.Go(func() error { return p.reloads(drained, r) })
 	if listens != nil {
 		all.Go(func() error { return p.listen(drained, listens, platforms) })
 	}

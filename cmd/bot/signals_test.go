@@ -1,9 +1,15 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -119,5 +125,70 @@ func TestSignalWhileItWaitsForTheStore(t *testing.T) {
 	_ = p.cmd.Wait()
 	if out := p.out.String(); p.cmd.ProcessState.ExitCode() != 0 || !strings.Contains(out, `"stopped"`) {
 		t.Errorf("%v\n%s", p.cmd.ProcessState, out)
+	}
+}
+
+// SIGHUP has the service read its file anew: it takes the model's key and the level of the
+// log, wholly or not at all.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	var wanted atomic.Value // the key that the endpoint takes
+	wanted.Store("Bearer key-number-one")
+	w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
+	n := newService(t, w, frail, setup{})
+	model, err := url.Parse(n.llm.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: model.Host}) }}
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != wanted.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer gate.Close()
+	key := filepath.Join(filepath.Dir(n.file), "key")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.file = n.rewrite("nod2.yaml", "api_key: k,", `api_key: "${file:key}",`)
+	n.file = n.rewrite("nod3.yaml", n.llm.URL, gate.URL+"/v1")
+	good, err := os.ReadFile(n.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(key, "key-number-one\n")
+	write(n.file, string(good)+"log: {level: error}\n")
+	p := n.spawn()
+	defer p.kill()
+	n.ready()
+	n.find(w.mention("ada", "one"), "You said")
+	if strings.Contains(p.out.String(), "INFO") {
+		t.Error("the level of the log is not that of the file")
+	}
+
+	hangUp := func(line string) {
+		t.Helper()
+		_ = p.cmd.Process.Signal(syscall.SIGHUP)
+		eventually(t, "it logs "+line, func() bool { return strings.Contains(p.out.String(), line) })
+	}
+	wanted.Store("Bearer key-number-two")
+	write(key, "key-number-two\n")
+	write(n.file, string(good))
+	hangUp("the configuration is taken")
+	n.find(w.mention("ada", "two"), "You said")
+
+	write(key, "key-number-three\n")
+	write(n.file, string(good)+"limits: {per_day: 7}\n")
+	hangUp("limits.per_day: has changed, which needs a restart")
+	write(n.file, string(good)+"log: {level: loud}\n")
+	hangUp("log.level: must be debug, info, warn or error")
+	n.find(w.mention("ada", "three"), "You said")
+	if strings.Contains(p.out.String(), "key-number-") {
+		t.Error("a secret is in the log")
 	}
 }

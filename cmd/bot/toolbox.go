@@ -89,7 +89,7 @@ func toolHost(tool string, cfg *config.Config, log *slog.Logger) tools.Host {
 	folder := fmt.Sprintf("nod-%s-%d-%s", tool, os.Geteuid(), storeMark(cfg))
 	h := tools.Host{Folder: filepath.Join(os.TempDir(), folder), Keep: cfg.Memory.Keep, Log: log}
 	if !cfg.Offline() {
-		h.BaseURL, h.APIKey = cfg.LLM.BaseURL, cfg.LLM.APIKey.Reveal()
+		h.BaseURL, h.APIKey = cfg.LLM.BaseURL, cfg.LLM.APIKey
 	}
 	return h
 }

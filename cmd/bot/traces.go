@@ -9,6 +9,7 @@ import (
 	"nod/agent/run"
 	"nod/chat"
 	"nod/cmd/bot/config"
+	"nod/mask"
 	"nod/memory"
 	"nod/trace"
 	"nod/trace/otlp"
@@ -38,7 +39,7 @@ func (p *program) newTracer() *tracer {
 	o := senderOptions(t)
 	o.Logger = p.log
 	o.Sent, o.Lost = p.meter.Spans()
-	return &tracer{sender: otlp.New(o), o: traceOptions(p.cfg), sent: map[chat.ThreadID]uint64{}}
+	return &tracer{sender: otlp.New(o), o: traceOptions(p.cfg, p.mask), sent: map[chat.ThreadID]uint64{}}
 }
 
 func senderOptions(t *config.Traces) otlp.Options {
@@ -49,8 +50,8 @@ func senderOptions(t *config.Traces) otlp.Options {
 	return o
 }
 
-func traceOptions(cfg *config.Config) trace.Options {
-	return trace.Options{Content: cfg.Traces != nil && cfg.Traces.Content, Mask: newMask(cfg).Text}
+func traceOptions(cfg *config.Config, m *mask.Mask) trace.Options {
+	return trace.Options{Content: cfg.Traces != nil && cfg.Traces.Content, Mask: m.Text}
 }
 
 // observe hears of every entry that this process committed.

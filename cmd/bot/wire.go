@@ -26,6 +26,7 @@ import (
 	"nod/llm/demo"
 	"nod/llm/openai"
 	"nod/llm/tokens"
+	"nod/mask"
 	"nod/memory"
 	"nod/memory/sqlite"
 )
@@ -35,6 +36,7 @@ import (
 type program struct {
 	cfg   *config.Config
 	log   *slog.Logger
+	mask  *mask.Mask
 	store memory.Full
 	lists memory.Lister
 	agent *agent.Agent
@@ -76,7 +78,7 @@ func usage(err error) error { return usageError{err} }
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	m := newMask(cfg)
 	log = masked(log, m)
-	p := &program{cfg: cfg, log: log, meter: meter.New(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
+	p := &program{cfg: cfg, log: log, mask: m, meter: meter.New(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
 	var err error
 	if p.kit, p.agent, err = newKit(ctx, cfg, log, false); err != nil {
 		return nil, err
@@ -209,7 +211,7 @@ func newModel(cfg *config.Config, log *slog.Logger) llm.Model {
 		return demo.New()
 	}
 	return openai.New(openai.Options{
-		BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: cfg.LLM.Model,
+		BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey, Model: cfg.LLM.Model,
 		Stream: cfg.LLM.Stream, Timeout: cfg.LLM.Timeout, Logger: log,
 		Temperature: float(cfg.LLM.Temperature), TopP: float(cfg.LLM.TopP),
 		MaxOutput: int(cfg.LLM.MaxOutput),

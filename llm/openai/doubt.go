@@ -65,7 +65,7 @@ func (m *Model) spares(f *failure, req request, s *spared) bool {
 				s.pictures = map[string]bool{}
 			}
 			s.pictures[keyOf(img)], found = true, true
-			m.o.Logger.Warn("picture left out", "type", img.MediaType, "bytes", len(img.Data), "error", clean(f.said.Message, m.o.APIKey))
+			m.o.Logger.Warn("picture left out", "type", img.MediaType, "bytes", len(img.Data), "error", clean(f.said.Message, m.o.APIKey.Reveal()))
 		}
 	}
 	s.rounds++

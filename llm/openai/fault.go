@@ -247,7 +247,7 @@ func (m *Model) failure(ctx context.Context, err error) *failure {
 			f.public.Message = "no answer in time"
 		}
 	}
-	f.public.Message = clean(f.public.Message, m.o.APIKey)
+	f.public.Message = clean(f.public.Message, m.o.APIKey.Reveal())
 	return f
 }
 

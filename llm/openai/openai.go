@@ -27,12 +27,13 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"nod/llm"
+	"nod/setting"
 )
 
 // Options say which model to call, and how. Only Model is needed.
 type Options struct {
-	BaseURL     string // empty: OpenAI's
-	APIKey      string // empty: no Authorization header is sent
+	BaseURL     string         // empty: OpenAI's
+	APIKey      setting.Secret // not set: no Authorization header is sent
 	Model       string
 	Stream      bool
 	Timeout     time.Duration     // of one call, its retries included; 0: only the context bounds it
@@ -112,7 +113,7 @@ const restarts = 2
 func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (resp llm.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil { // a bad response must cost one answer at most
-			m.o.Logger.ErrorContext(ctx, "panic in a model call", "panic", clean(fmt.Sprint(r), m.o.APIKey), "stack", string(debug.Stack()))
+			m.o.Logger.ErrorContext(ctx, "panic in a model call", "panic", clean(fmt.Sprint(r), m.o.APIKey.Reveal()), "stack", string(debug.Stack()))
 			resp, err = llm.Response{}, &llm.Error{Fault: llm.Malformed, Message: "the answer could not be read"}
 		}
 	}()
@@ -163,7 +164,7 @@ func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Respon
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := &exchange{http: m.client(out), now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: m.o.answerCap(), cancel: cancel}
-	cfg := openai.DefaultConfig(m.o.APIKey)
+	cfg := openai.DefaultConfig(m.o.APIKey.Reveal())
 	cfg.HTTPClient = x
 	if m.o.BaseURL != "" { // go-openai always appends the path of a call
 		cfg.BaseURL, x.query, _ = strings.Cut(m.o.BaseURL, "?")

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/llm"
+	"nod/setting"
 )
 
 // served is one response of a script.
@@ -87,7 +88,7 @@ func (s *script) model(change func(*Options)) (*Model, *[]time.Duration) {
 	var waits []time.Duration
 	n := 0
 	o := Options{
-		BaseURL: "http://model.test/v1", APIKey: "v3ry.secret", Model: "m", HTTP: s, Stream: true,
+		BaseURL: "http://model.test/v1", APIKey: setting.NewSecret("v3ry.secret"), Model: "m", HTTP: s, Stream: true,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			waits = append(waits, d)
 			return ctx.Err()
@@ -188,7 +189,7 @@ func TestQueryOfTheAddress(t *testing.T) {
 func TestAbsentIsNotSent(t *testing.T) {
 	for _, stream := range []bool{true, false} {
 		s := &script{serve: []served{{body: goodWhole}}}
-		m, _ := s.model(func(o *Options) { o.APIKey, o.Stream = "", stream })
+		m, _ := s.model(func(o *Options) { o.APIKey, o.Stream = setting.Secret{}, stream })
 		if _, err := m.Complete(t.Context(), hi, nil); err != nil {
 			t.Fatal(err)
 		}

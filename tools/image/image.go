@@ -21,6 +21,7 @@ import (
 
 	"nod/chat"
 	"nod/llm"
+	"nod/setting"
 	"nod/tools"
 	"nod/tools/document"
 	"nod/tools/web"
@@ -42,8 +43,8 @@ type Keys struct {
 // options say who makes pictures: an endpoint that speaks OpenAI's Images API
 // (https://platform.openai.com/docs/api-reference/images/create).
 type options struct {
-	baseURL string // empty: there is none
-	apiKey  string // may be empty for a local endpoint
+	baseURL string         // empty: there is none
+	apiKey  setting.Secret // may be absent for a local endpoint
 	model   string
 }
 
@@ -151,8 +152,8 @@ func (i *imager) request(ctx context.Context, key, prompt, size string) (*http.R
 	req.GetBody = nil
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
-	if i.apiKey != "" {
-		req.Header.Set("Authorization", "Bearer "+i.apiKey)
+	if i.apiKey.IsSet() {
+		req.Header.Set("Authorization", "Bearer "+i.apiKey.Reveal())
 	}
 	return req, nil
 }
@@ -233,8 +234,8 @@ func (i *imager) failed(err error) (llm.Result, error) {
 		return llm.Result{}, err
 	}
 	code, message := faultOf(e.Body)
-	if i.apiKey != "" {
-		message = strings.ReplaceAll(message, i.apiKey, "…")
+	if i.apiKey.IsSet() {
+		message = strings.ReplaceAll(message, i.apiKey.Reveal(), "…")
 	}
 	if message != "" {
 		message = ": " + message

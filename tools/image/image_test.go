@@ -20,6 +20,7 @@ import (
 	"nod/chat"
 	"nod/internal/tooltest"
 	"nod/llm"
+	"nod/setting"
 	"nod/tools"
 )
 
@@ -85,7 +86,7 @@ func TestImage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := makeImage(t, imagerOf(t, options{baseURL: server.URL + "/v1/", apiKey: theKey, model: tt.model}), tt.args, tt.files...)
+			got, err := makeImage(t, imagerOf(t, options{baseURL: server.URL + "/v1/", apiKey: setting.NewSecret(theKey), model: tt.model}), tt.args, tt.files...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +179,7 @@ func TestTrouble(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := makeImage(t, imagerOf(t, options{baseURL: tt.url, apiKey: theKey}), `{"prompt":"opensesame"}`)
+			got, err := makeImage(t, imagerOf(t, options{baseURL: tt.url, apiKey: setting.NewSecret(theKey)}), `{"prompt":"opensesame"}`)
 			if !got.Failed || len(got.Files) != 0 || !strings.Contains(got.Text, tt.want) || strings.Contains(got.Text, "hunter2") {
 				t.Errorf("failed %v: %s\nwant %q", got.Failed, got.Text, tt.want)
 			}

@@ -52,7 +52,7 @@ type Server struct {
 	Name     string                    `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
 	URL      setting.Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
 	Command  []string                  `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
-	Headers  map[string]setting.Secret `yaml:"headers" doc:"Sent with every request to url"`
+	Headers  map[string]setting.Secret `yaml:"headers" reload:"yes" doc:"Sent with every request to url"`
 	ReadOnly []string                  `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
 	Sends    map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself, and by names and values that are those of an address"`
 	Risk     Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`

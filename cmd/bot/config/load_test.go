@@ -182,6 +182,57 @@ nod.yaml:6: agent.timezone: has a ${ that is not ${NAME} or ${file:PATH}; write 
 	}
 }
 
+// A running program takes some secrets and the level of the log. Where anything else has
+// changed it takes nothing.
+func TestTake(t *testing.T) {
+	const before = `llm:
+  api_key: one
+  prices: {input: 1, output: 2}
+log: {level: info}
+slack:
+  app_token: xapp-1
+  bot_token: xoxb-1
+  limits: {chat.update: 100}
+approvals: {quorum: 1, approvers: ["user:U1", anyone]}
+limits: {per_day: 1000}
+store: redis://u:p@h:1/0
+tools:
+  clock:
+  commands: [{name: x, argv: [x], parameters: {type: object}}]
+  mcp:
+    - {name: a, url: "http://a", headers: {A: one, B: one}}
+`
+	tests := []struct{ old, now, want string }{
+		{"A: one, B: one", "B: two, A: three", ""},
+		{"level: info", "level: debug", ""},
+		{"api_key: one", "api_key: two # of the provider", ""},
+		{"  api_key: one\n", "", "nod.yaml:1: llm.api_key"},
+		{"A: one, B", "A: one, C", "nod.yaml:16: tools.mcp[0].headers"},
+		{"B: one}", "B: one, C: one}", "nod.yaml:16: tools.mcp[0].headers"},
+		{"u:p@", "u:q@", "nod.yaml:11: store"},
+		{"xoxb-1", "xoxb-2", "nod.yaml:7: slack.bot_token"},
+		{"quorum: 1", "quorum: 2", "nod.yaml:9: approvals.quorum"},
+		{"anyone]", "anyone, requester]", "nod.yaml:9: approvals.approvers"},
+		{"per_day: 1000", `per_day: "$5"`, "nod.yaml:10: limits.per_day"},
+		{"chat.update: 100", "chat.update: 99", "nod.yaml:8: slack.limits.(key)"},
+		{"type: object", "type: object, properties: {}", "nod.yaml:14: tools.commands[0].parameters"},
+		{"  clock:\n", "", "nod.yaml:12: tools.clock"},
+		{"api_key: one", "api_key: two\n  max_steps: 3", "nod.yaml:3: llm.max_steps"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.now, func(t *testing.T) {
+			c, next := mustLoad(t, before), mustLoad(t, strings.Replace(before, tt.old, tt.now, 1))
+			err := c.Take(next)
+			if tt.want == "" && (err != nil || !slices.Equal(slices.Sorted(slices.Values(c.Secrets())), slices.Sorted(slices.Values(next.Secrets()))) || c.Log != next.Log) {
+				t.Errorf("not taken: %v", err)
+			}
+			if tt.want != "" && (err == nil || err.Error() != tt.want+": has changed, which needs a restart" || c.LLM.APIKey.Reveal() != "one") {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
 func TestLenientNeedsNoEnvironment(t *testing.T) {
 	o := LoadOptions{Lenient: true, Getenv: environ(nil)}
 	c, err := parse("nod.yaml", "/etc/nod", []byte(fullExample(t)), o)

@@ -39,6 +39,7 @@ type Config struct {
 	Traces    *Traces   `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
 	Memory    Memory    `yaml:"memory" doc:"What a thread remembers, and for how long"`
 	Limits    Limits    `yaml:"limits" doc:"What may be used up; absent: no limit"`
+	Log       Log       `yaml:"log" doc:"The log of bot run"`
 	Audit     Audit     `yaml:"audit" doc:"The audit log"`
 	Approvals Approvals `yaml:"approvals" doc:"Who approves risky calls, and how"`
 	Tools     Tools     `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
@@ -67,6 +68,11 @@ func (c *Config) Written(key string) bool {
 	return ok
 }
 
+// Log is about the log of `bot run`.
+type Log struct {
+	Level Level `yaml:"level" reload:"yes" default:"info" doc:"debug, info, warn or error; --log-level goes before. Default info"`
+}
+
 // Audit is about the audit log, which is always kept.
 type Audit struct {
 	Key string `yaml:"key" schema:"filled" default:"nod.key" want:"must name a file, such as nod.key" doc:"The key that signs the audit log, made at the first start; all processes of a team need the same one. Default nod.key"`
@@ -75,7 +81,7 @@ type Audit struct {
 // LLM is the model's endpoint and how to speak with it.
 type LLM struct {
 	BaseURL     string         `yaml:"base_url" schema:"url" default:"https://api.openai.com/v1" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
-	APIKey      setting.Secret `yaml:"api_key" schema:"token" doc:"Key of the endpoint; may be absent for a local one"`
+	APIKey      setting.Secret `yaml:"api_key" reload:"yes" schema:"token" doc:"Key of the endpoint; may be absent for a local one"`
 	Model       string         `yaml:"model" schema:"filled" default:"gpt-5-mini" want:"must name a model, such as gpt-5-mini" doc:"Name of the model. Default gpt-5-mini"`
 	Protocol    Protocol       `yaml:"protocol" default:"tools" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
 	Strategy    Strategy       `yaml:"strategy" default:"react" doc:"How a turn is thought through. Default react"`

@@ -26,6 +26,9 @@ type Way string
 // Factor is a second factor of those who approve.
 type Factor string
 
+// Level is the least level of the log.
+type Level string
+
 // Taint is the rule for calls while the prompt holds content from outside.
 type Taint string
 
@@ -72,6 +75,7 @@ func (Way) Allowed() []string      { return []string{"reaction", "button", "word
 func (Factor) Allowed() []string   { return []string{"none", "code"} }
 func (Exclude) Allowed() []string  { return []string{"false", "true", "thread"} }
 func (Taint) Allowed() []string    { return []string{"ask", "off"} }
+func (Level) Allowed() []string    { return []string{"debug", "info", "warn", "error"} }
 func (Follow) Allowed() []string   { return []string{"callers", "thread", "mentions"} }
 func (DiscordFollow) Allowed() []string {
 	return []string{"auto", "callers", "thread", "mentions"}
