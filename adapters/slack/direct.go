@@ -66,7 +66,7 @@ func (a *Adapter) People(ctx context.Context, _ chat.ThreadID, rule string, _ in
 	case kind != "group":
 		return nil, true, nil // another platform's
 	}
-	ids, err := a.members(ctx, id)
+	ids, err := a.web.Members(ctx, id)
 	switch {
 	case api.Code(err) != "" && !api.Dead(err):
 		a.log.Warn("list who may decide", "error", err)

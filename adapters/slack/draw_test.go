@@ -329,6 +329,8 @@ func TestManySteps(t *testing.T) {
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
+	o.fake.SetGroup(fakeslack.Group{ID: "S0OFF", Handle: "off", Users: []string{"U0BOB"}, Disabled: true})
+	o.fake.SetGroup(fakeslack.Group{ID: "S0EMPTY", Handle: "empty"})
 	in := func(th chat.ThreadID, who chat.UserID, rule string) string {
 		are, err := o.a.Members(t.Context(), th, rule, []chat.UserID{who})
 		return fmt.Sprint(len(are) == 1, err != nil, o.a.Possible(t.Context(), th, rule))
@@ -343,7 +345,9 @@ func TestMembers(t *testing.T) {
 		{pub, "U0BOB", "group:S0OPS", "true false true"},
 		{pub, "U0ADA", "group:S0OPS", "false false true"},
 		{pub, "U0ADA", "role:1", "false false false"},
-		{pub, "U0BOB", "group:S0NONE", "false true true"},
+		{pub, "U0BOB", "group:S0NONE", "false true false"},
+		{pub, "U0BOB", "group:S0OFF", "false true false"},
+		{pub, "U0BOB", "group:S0EMPTY", "false false false"},
 		{thread(o.fake.DM("U0ADA"), "1.000000"), "U0ADA", "group:S0OPS", "false false false"},
 		{thread(o.fake.DM("U0BOB"), "1.000000"), "U0BOB", "group:S0OPS", "true false true"},
 	}

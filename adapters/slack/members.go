@@ -2,15 +2,12 @@ package slack
 
 import (
 	"context"
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"nod/adapters/slack/api"
 	"nod/chat"
-	"nod/chat/outbox"
 )
 
 // Members says which people are in a user group now. Any other rule names nothing that
@@ -20,21 +17,8 @@ func (a *Adapter) Members(ctx context.Context, _ chat.ThreadID, rule string, who
 	if !ok {
 		return nil, nil
 	}
-	users, err := a.members(ctx, id)
+	users, err := a.web.Members(ctx, id)
 	return slices.DeleteFunc(slices.Clone(who), func(u chat.UserID) bool { return !slices.Contains(users, string(u)) }), err
-}
-
-func (a *Adapter) members(ctx context.Context, group string) ([]string, error) {
-	var said struct {
-		Users []string `json:"users"`
-	}
-	err := a.web.Call(ctx, api.Request{
-		Method: "usergroups.users.list", Args: url.Values{"usergroup": {group}}, Priority: outbox.Approval, Answer: &said,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list a user group: %w", err)
-	}
-	return said.Users, nil
 }
 
 // group is who was in a group a moment ago.
@@ -51,7 +35,7 @@ func (a *Adapter) lately(ctx context.Context, id string) ([]string, error) {
 	if had, ok := a.groups.Get(id); ok && a.o.Now().Before(had.until) {
 		return had.users, nil
 	}
-	users, err := a.members(ctx, id)
+	users, err := a.web.Members(ctx, id)
 	if err == nil {
 		a.groups.Put(id, group{users, a.o.Now().Add(groupStays)})
 	}
@@ -59,7 +43,8 @@ func (a *Adapter) lately(ctx context.Context, id string) ([]string, error) {
 }
 
 // Possible says whether anybody in the thread could be in a group: in a direct
-// conversation only the person there. In doubt it says yes.
+// conversation only the person there, and nobody in a group that is empty or disabled. In
+// doubt it says yes.
 func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
 	channel := api.ChannelOf(thread.Channel)
 	if rule == chat.Anyone {
@@ -69,13 +54,16 @@ func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule strin
 	if !ok {
 		return false
 	}
-	if !api.IsDM(channel) {
-		return true
-	}
 	user := a.Partner(ctx, thread)
-	if user == "" {
-		return true
+	possible := func(users []string) bool {
+		return len(users) > 0 && (user == "" || slices.Contains(users, string(user)))
 	}
-	users, err := a.members(ctx, group)
-	return err != nil || slices.Contains(users, string(user))
+	users, err := a.lately(ctx, group)
+	if err == nil && !possible(users) { // somebody may just have come
+		users, err = a.web.Members(ctx, group)
+	}
+	if err != nil {
+		return api.Code(err) != api.NoGroup
+	}
+	return possible(users)
 }

@@ -21,7 +21,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
 		Sockets: s.Sockets, DM: string(s.DM), Limits: s.Limits, External: string(s.External), Guests: string(s.Guests),
-		Groups: usesGroups(cfg), Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
+		Groups: usesGroups(cfg), Deciders: ruled("group:", cfg.Approvers()), Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
 	}
 }
 
@@ -79,14 +79,14 @@ func discordOptions(cfg *config.Config) discord.Options {
 	return discord.Options{
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Archive: cfg.Approvals.Timeout, Version: version, Guilds: d.Guilds, Global: d.Limits["global"],
-		Roles: roles(cfg.Approvers()), Common: common(cfg, string(d.Follow), d.AllowBots, d.Allow),
+		Roles: ruled("role:", cfg.Approvers()), Common: common(cfg, string(d.Follow), d.AllowBots, d.Allow),
 	}
 }
 
-// roles lists the roles that rules name.
-func roles(rules []string) (out []string) {
+// ruled lists the groups or roles that rules name.
+func ruled(kind string, rules []string) (out []string) {
 	for _, rule := range rules {
-		if id, ok := strings.CutPrefix(rule, "role:"); ok && !slices.Contains(out, id) {
+		if id, ok := strings.CutPrefix(rule, kind); ok && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}

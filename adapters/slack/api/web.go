@@ -253,6 +253,22 @@ func (w *Client) Whoami(ctx context.Context, p outbox.Priority) (Whoami, error) 
 	return who, err
 }
 
+// NoGroup is how Slack says that there is no such user group, or that it is disabled.
+const NoGroup = "no_such_subteam"
+
+// Members lists who is in a user group
+// (https://docs.slack.dev/reference/methods/usergroups.users.list).
+func (w *Client) Members(ctx context.Context, group string) ([]string, error) {
+	var said struct {
+		Users []string `json:"users"`
+	}
+	err := w.Call(ctx, Request{Method: "usergroups.users.list", Args: url.Values{"usergroup": {group}}, Priority: outbox.Approval, Answer: &said})
+	if err != nil {
+		return nil, fmt.Errorf("list a user group: %w", err)
+	}
+	return said.Users, nil
+}
+
 // buckets names the budgets that a call counts against; the last is the one
 // that a refusal closes.
 func buckets(method string, args url.Values) []string {

@@ -41,6 +41,7 @@ func Check(ctx context.Context, o slack.Options) ([]string, error) {
 		found = append(found, "sockets can be opened")
 	}
 	found = append(found, tryForms(ctx, w)...)
+	found = append(found, silent(ctx, w, o.Deciders)...)
 	notes, failed := tryChannels(ctx, w, o.Channels)
 	found, err = append(found, notes...), errors.Join(err, failed)
 	return slices.DeleteFunc(found, func(s string) bool { return s == "" }), err
@@ -177,6 +178,20 @@ func withHint(err error, kind string) error {
 		return fmt.Errorf("%w: copy the token again", err)
 	}
 	return err
+}
+
+// silent names the user groups of approvers in which there is nobody to ring with.
+func silent(ctx context.Context, w *api.Client, groups []string) (out []string) {
+	for _, id := range groups {
+		users, err := w.Members(ctx, id)
+		switch {
+		case api.Code(err) == api.NoGroup:
+			out = append(out, fmt.Sprintf("the user group %s is disabled, or there is none: nobody in it can approve", id))
+		case err == nil && len(users) == 0:
+			out = append(out, fmt.Sprintf("the user group %s has no members: nobody in it can approve", id))
+		}
+	}
+	return out
 }
 
 // tryChannels says whether the bot can write in the channels in which cards are to

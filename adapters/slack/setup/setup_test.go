@@ -76,6 +76,10 @@ func TestCheck(t *testing.T) {
 	opt := func(s *fakeslack.Server, app, bot string) slack.Options {
 		return slack.Options{AppToken: app, BotToken: bot, APIURL: s.APIURL()}
 	}
+	ringing := opt(f, f.AppToken(), f.BotToken())
+	ringing.Deciders = []string{"S0OPS", "S0OFF", "S0EMPTY"}
+	f.SetGroup(fakeslack.Group{ID: "S0OFF", Handle: "off", Users: []string{"U0BOB"}, Disabled: true})
+	f.SetGroup(fakeslack.Group{ID: "S0EMPTY", Handle: "empty"})
 	const ws, forms = "workspace fake (https://fake.slack.com/), as @nod", "it takes all forms of messages"
 	tests := []struct {
 		name      string
@@ -83,6 +87,7 @@ func TestCheck(t *testing.T) {
 		says, err string
 	}{
 		{"fine", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms, ""},
+		{"groups", ringing, ws + "; all scopes are there; sockets can be opened; " + forms + "; the user group S0OFF is disabled, or there is none: nobody in it can approve; the user group S0EMPTY has no members: nobody in it can approve", ""},
 		{"scopes", opt(less, less.AppToken(), less.BotToken()), ws + "; sockets can be opened; " + forms, "app_mentions:read, assistant:write"},
 		{"bot token", opt(f, f.AppToken(), "xoxb-wrong"), "", "slack.bot_token"},
 		{"app token", opt(f, "xapp-wrong", f.BotToken()), ws + "; all scopes are there; " + forms, "slack.app_token"},
