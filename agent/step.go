@@ -130,5 +130,5 @@ func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {
 			return s
 		}
 	}
-	return memory.Failed{Turn: c.Turn, Seen: c.Seen, Reason: why}
+	return memory.Failed{Turn: c.Turn, Seen: c.Seen, Reason: why, Limited: true}
 }

@@ -202,9 +202,10 @@ type (
 	// Failed says that the turn can't go on, in words for the person. Entries up to
 	// Seen are done with.
 	Failed struct {
-		Seen   uint64 `json:"seen"`
-		Turn   uint64 `json:"turn"`
-		Reason string `json:"reason"`
+		Seen    uint64 `json:"seen"`
+		Turn    uint64 `json:"turn"`
+		Reason  string `json:"reason"`
+		Limited bool   `json:"limited,omitempty"` // by a limit of the file: nothing went wrong
 	}
 
 	// Ended closes a turn.

@@ -158,7 +158,11 @@ func (r *reader) read(e memory.Entry) {
 	case memory.Stopped:
 		r.ends(b.Turn, "stopped")
 	case memory.Failed:
-		r.ends(b.Turn, "failed")
+		how := "failed"
+		if b.Limited {
+			how = "limited"
+		}
+		r.ends(b.Turn, how)
 	case memory.Ended:
 		r.ended(e, b)
 	case memory.Forgot:

@@ -321,14 +321,6 @@ func (p *Page) row(by string, thread chat.ThreadID, k use) spentRow {
 	return spentRow{Name: p.word(k.Platform + "/" + string(k.By.ID)), platform: k.Platform, user: k.By.ID}
 }
 
-// most is a limit as it is counted: in tokens, or in millionths of money.
-func most(a run.Account) float64 {
-	if a.Money > 0 {
-		return a.Money * 1e6
-	}
-	return float64(max(1, a.Tokens))
-}
-
 // shown is a limit and its rest, with separators.
 func shown(a run.Account) (limit, left string) {
 	if a.Money > 0 {
@@ -347,7 +339,7 @@ func (p *Page) limits(ctx context.Context, v *spent, now time.Time) error {
 		for _, a := range accounts {
 			if a.Of == of {
 				row.Limit, row.Rest = shown(a)
-				row.Part = int(100 * min(1, float64(a.Used)/most(a)))
+				row.Part = int(100 * min(1, a.Share()))
 			}
 		}
 		return err

@@ -95,6 +95,9 @@ func (a Account) Shown() (limit, left string) {
 	return fmt.Sprintf("%d tokens", a.Tokens), fmt.Sprintf("%d tokens", max(0, a.Tokens-a.Used))
 }
 
+// Share is the used part, from 0 to 1 and above.
+func (a Account) Share() float64 { return float64(a.Used) / float64(max(1, a.most())) }
+
 // Used looks up what is used of the limits that concern a person and a thread.
 func (l Limits) Used(ctx context.Context, counters memory.Counters, now time.Time, platform string, by chat.UserID, thread chat.ThreadID) ([]Account, error) {
 	var out []Account
@@ -103,9 +106,7 @@ func (l Limits) Used(ctx context.Context, counters memory.Counters, now time.Tim
 		if err != nil {
 			return nil, fmt.Errorf("look at a limit: %w", err)
 		}
-		_, of, _ := strings.Cut(strings.TrimPrefix(a.name, "used/"), "/")
-		of, _, _ = strings.Cut(of, "/")
-		out = append(out, Account{a.Limit, of, used})
+		out = append(out, Account{a.Limit, a.of(), used})
 	}
 	return out, nil
 }
@@ -123,17 +124,24 @@ func (d *driver) overdrawn(ctx context.Context, by chat.UserID) (string, error) 
 			return "", fmt.Errorf("look at a limit: %w", err)
 		}
 		if used >= a.most() {
+			if d.reached.Add(a.name) {
+				d.Log.Warn("a limit is used up for today", "limit", a.of(), "most", a.String(), "thread", d.thread.String(), "user", string(by))
+			}
 			return fmt.Sprintf("I can't go on: the limit of %s is reached (%s). It starts afresh at midnight UTC; whoever runs me can raise it under `limits`.", a.what, a), nil
 		}
 	}
 	return "", nil
 }
 
-func (a account) most() int64 {
-	if a.Money > 0 {
-		return int64(a.Money * micro)
+// of is person, thread or all.
+func (a account) of() string { return strings.Split(a.name, "/")[2] }
+
+// most is the limit in the units of its counter.
+func (l Limit) most() int64 {
+	if l.Money > 0 {
+		return int64(l.Money * micro)
 	}
-	return a.Tokens
+	return l.Tokens
 }
 
 // String is the limit for people.

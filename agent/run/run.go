@@ -65,6 +65,7 @@ type Runner struct {
 
 	next    func(*agent.Log) agent.Action // in place of the Agent's Next; nil: that one
 	proofs  bounded.Map[string, bool]     // of cards, see [driver.prove]
+	reached bounded.Map[string, bool]     // limits that the log has told of, by counter
 	retries retries
 	health  health
 	letters letters

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"nod/agent/run"
+	"nod/chat"
 )
 
 // pingTimeout bounds how long /readyz waits for the store.
@@ -61,6 +64,17 @@ func (p *program) gauge(platforms map[string]platform) {
 		_, state := p.state(context.Background(), platforms)
 		return state
 	})
+	if all := limits(p.cfg); all.All != (run.Limit{}) {
+		p.meter.Limit(func() map[string]float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+			defer cancel()
+			used, err := run.Limits{All: all.All}.Used(ctx, p.store, time.Now(), "", "", chat.ThreadID{})
+			if err != nil {
+				return nil // not known, which is no number
+			}
+			return map[string]float64{"per_day": used[0].Share()}
+		})
+	}
 	p.meter.Waiting(func() map[string]float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()

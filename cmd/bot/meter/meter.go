@@ -189,7 +189,10 @@ func outcome(log []memory.Entry, turn uint64) string {
 				return "stopped"
 			}
 		case memory.Failed:
-			if b.Turn == turn {
+			switch {
+			case b.Turn == turn && b.Limited:
+				return "limited"
+			case b.Turn == turn:
 				return "failed"
 			}
 		}

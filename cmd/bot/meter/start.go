@@ -18,7 +18,7 @@ import (
 // zero before the first event, and a rate of it sees that event
 // (https://prometheus.io/docs/practices/instrumentation/#avoid-missing-metrics).
 func (m *Meter) Begin() {
-	for _, outcome := range []string{"answered", "stopped", "failed"} {
+	for _, outcome := range []string{"answered", "stopped", "limited", "failed"} {
 		m.turns.WithLabelValues(outcome)
 	}
 	for _, outcome := range []chat.Outcome{chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
@@ -72,6 +72,14 @@ func (m *Meter) Waiting(count func() map[string]float64) {
 	m.Registry.MustRegister(&readings{
 		desc: prometheus.NewDesc("nod_approvals_waiting", "Approvals that wait for a decision, of all processes that share the store.", []string{"platform"}, nil),
 		read: count, keep: 5 * time.Second,
+	})
+}
+
+// Limit shows the used share of a limit of today, of all processes that share the store.
+func (m *Meter) Limit(share func() map[string]float64) {
+	m.Registry.MustRegister(&readings{
+		desc: prometheus.NewDesc("nod_limit_used_ratio", "The used share of a limit of today, of all processes that share the store.", []string{"limit"}, nil),
+		read: share, keep: 5 * time.Second,
 	})
 }
 
