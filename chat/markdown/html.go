@@ -3,6 +3,7 @@ package markdown
 import (
 	"bytes"
 	"html"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,11 +34,15 @@ func HTML(src string) string {
 	return b.String()
 }
 
+// mailAddress is one in a text. Its last part is letters, since a version such as pkg@1.2 is
+// none.
+var mailAddress = regexp.MustCompile(`^[a-zA-Z0-9.!#$%&'*+/=?^_{|}~-]+@(?:[a-zA-Z0-9-]+\.)+[a-zA-Z]+\b`)
+
 // safeParser knows no HTML: tags are text.
 var safeParser = parser.NewParser(
 	parser.WithBlockParsers(without(parser.DefaultBlockParsers(), parser.NewHTMLBlockParser())...),
 	parser.WithInlineParsers(without(inlineParsers, parser.NewRawHTMLParser())...),
-	parser.WithInlineParsers(util.Prioritized(extension.NewLinkifyParser(), 999)),
+	parser.WithInlineParsers(util.Prioritized(extension.NewLinkifyParser(extension.WithLinkifyEmailRegexp(mailAddress)), 999)),
 	tableParser,
 	parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 )

@@ -19,6 +19,7 @@ func TestHTML(t *testing.T) {
 		"[a](//b.c)":                      "<p>a</p>\n",
 		"(see https://b.c/d_e?f=g).":      `<p>(see <a href="https://b.c/d_e?f=g" target="_blank" rel="noopener noreferrer nofollow">https://b.c/d_e?f=g</a>).</p>` + "\n",
 		"www.b.c `https://b.c`":           `<p><a href="http://www.b.c" target="_blank" rel="noopener noreferrer nofollow">www.b.c</a> <code>https://b.c</code></p>` + "\n",
+		"ada@b.c pkg@1.2 x@1.2.0-a":       `<p><a href="mailto:ada@b.c" target="_blank" rel="noopener noreferrer nofollow">ada@b.c</a> pkg@1.2 x@1.2.0-a</p>` + "\n",
 		"ftp://b.c javascript://b.c":      "<p>ftp://b.c javascript://b.c</p>\n",
 		"<data:text/html,x>":              "<p>data:text/html,x</p>\n",
 		"![a](https://b.c/d.png)":         `<p><a href="https://b.c/d.png" target="_blank" rel="noopener noreferrer nofollow">a</a></p>` + "\n",
