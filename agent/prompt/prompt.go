@@ -68,8 +68,20 @@ func (w Writer) preamble() speak.Prompt {
 			p.Tools = append(p.Tools, t.Tool)
 		}
 	}
-	p.System = strings.TrimSpace(w.Instructions) + "\n\n" + textSystem + "\nToday is " + w.today() + "."
+	p.System = strings.TrimSpace(w.Instructions) + "\n\n" + textSystem + cannot(p.Tools) + "\nToday is " + w.today() + "."
 	return p
+}
+
+// cannot tells the model what it can't do without the tools for it, so that it promises
+// nothing.
+func cannot(tools []llm.Tool) string {
+	text := ""
+	for _, c := range []struct{ tool, text string }{{"schedule", textNotLater}, {"remember", textForgets}} {
+		if !slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == c.tool }) {
+			text += c.text
+		}
+	}
+	return text
 }
 
 // today is the date on which the turn was opened, in the zone of its requester.
