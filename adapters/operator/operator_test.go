@@ -327,6 +327,22 @@ func TestSpent(t *testing.T) {
 		t.Errorf("the table is %q, want %q", table, want)
 	}
 	holds(t, o.get("/spent?by=channel&format=csv"), "slack/C1,#general,1000")
+	report := func(by, format string, days int) string {
+		var out strings.Builder
+		if err := Report(t.Context(), o.page.o, by, format, time.Now().AddDate(0, 0, 1-days), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if got := report("person", "csv", 1); got != table {
+		t.Errorf("the command's table is %q, and the page's %q", got, table)
+	}
+	holds(t, report("model", "csv", 30), "/"+day+",gpt,,2000,800,100")
+	holds(t, report("person", "json", 30), `"person": "slack/U1"`, `"tokens_in": 2000`, `"money": 0.001800`, `"left": "2,900 tokens"`)
+	if text := strings.Join(strings.Fields(report("person", "text", 1)), " "); text != "person name tokens_in tokens_cached tokens_out money limit left "+
+		"slack/U1 ada 2000 800 100 0.001800 5,000 tokens 2,900 tokens all 2000 800 100 0.001800 $20.00 $18.50" {
+		t.Errorf("the text is %q", text)
+	}
 	holds(t, o.get("/spent?by=model"), "<td>gpt</td>", `<td class="n">2,000</td>`)
 	holds(t, o.get("/spent?by=day"), "<td>"+day+"</td>")
 	holds(t, o.get("/spent?day=2020-01-01"), `<td class="n">0</td>`)

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -114,6 +113,7 @@ func (p *Page) read(ctx context.Context, since time.Time) (all map[chat.ThreadID
 // spent is the view of what was used.
 type spent struct {
 	By, Day        string
+	From, To       string // the days of it
 	Ways, Days     []choice
 	Rows           []spentRow
 	Total          spentRow
@@ -188,6 +188,11 @@ func (p *Page) summed(r *http.Request, now time.Time) (v spent, rows []spentRow,
 		v.By = "person"
 	}
 	v.choices(r, now)
+	oldest := v.Days[len(v.Days)-1].Name
+	v.From, v.To = max(v.Day, oldest), v.Day
+	if v.By == "day" {
+		v.From, v.To = oldest, v.Days[0].Name
+	}
 	all, left, err := p.read(r.Context(), now.Truncate(24*time.Hour).AddDate(0, 0, 1-spentDays))
 	v.Left = left
 	return v, p.rows(&v, all), err
@@ -228,30 +233,10 @@ func (p *Page) csv(w http.ResponseWriter, r *http.Request) error {
 	if err := p.limits(r.Context(), &v, now); err != nil {
 		return err
 	}
-	known := p.names(r.Context())
-	all := [][]string{{"day", v.By, "name", "tokens_in", "tokens_cached", "tokens_out", "money", "limit", "left"}}
-	for _, row := range rows {
-		day := v.Day
-		if v.By == "day" {
-			day = row.Name
-		}
-		all = append(all, []string{
-			day, cell(row.Name), cell(p.called(v.By, row, known)), strconv.Itoa(row.In), strconv.Itoa(row.Cached), strconv.Itoa(row.Out),
-			strconv.FormatFloat(row.Cost, 'f', 6, 64), cell(row.Limit), cell(row.Rest),
-		})
-	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="spent-`+strings.Trim(v.By, `"`)+`.csv"`)
-	_ = csv.NewWriter(w).WriteAll(all) // the browser is gone
+	_ = csv.NewWriter(w).WriteAll(p.table(r.Context(), v)) // the browser is gone
 	return nil
-}
-
-// cell keeps a spreadsheet from taking a name for a formula.
-func cell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }
 
 // choices are the other ways to look, and the other days.
@@ -273,7 +258,7 @@ func (p *Page) rows(v *spent, all map[chat.ThreadID]map[use]llm.Usage) []spentRo
 	for thread, of := range all {
 		for k, u := range of {
 			// Sums are kept for longer than a day, and hold days that are not added up any more.
-			if v.By != "day" && k.Day != v.Day || k.Day < v.Days[len(v.Days)-1].Name {
+			if k.Day < v.From || k.Day > v.To {
 				continue
 			}
 			row := p.row(v.By, thread, k)
@@ -331,7 +316,7 @@ func shown(a run.Account) (limit, left string) {
 
 // limits puts the limits to the rows of today that have one.
 func (p *Page) limits(ctx context.Context, v *spent, now time.Time) error {
-	if p.o.Limits == (run.Limits{}) || v.Day != now.Format(time.DateOnly) {
+	if p.o.Limits == (run.Limits{}) || v.To != now.Format(time.DateOnly) {
 		return nil
 	}
 	put := func(row *spentRow, of string) error {

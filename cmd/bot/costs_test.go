@@ -36,6 +36,21 @@ func TestCosts(t *testing.T) {
 			return err == nil && strings.Contains(string(body), want)
 		})
 	}
+	spent := func() string {
+		status, out, errs := n.bot("spent", "--config", n.file, "--format", "csv", "--since", "1d")
+		if status != exitFine {
+			t.Errorf("bot spent ends with %d: %s", status, errs)
+		}
+		return out
+	}
+	running := spent()
+	if want := ",ada,20,0,10,0.000040,,\n"; !strings.HasSuffix(running, want) {
+		t.Errorf("bot spent prints %q, want %q", running, want)
+	}
+	n.stop()
+	if alone := spent(); alone != running {
+		t.Errorf("without the service it prints %q", alone)
+	}
 	if logs := n.logs.String(); strings.Count(logs, `"a limit is used up for today","limit":"all"`) != 1 {
 		t.Errorf("the operator is not told, once:\n%s", logs)
 	}

@@ -61,6 +61,7 @@ type commands struct {
 	Factor   factorCommand   `cmd:"" help:"The second factor of those who approve."`
 	Export   exportCommand   `cmd:"" help:"Send or print what other programs read."`
 	Replay   replayCommand   `cmd:"" help:"What another configuration would have done with the recorded threads; runs no tool, posts nothing, changes nothing."`
+	Spent    spentCommand    `cmd:"" help:"Tokens and money, against the limits."`
 	Store    storeCommand    `cmd:"" help:"Copy a store into another one."`
 	Page     pageCommand     `cmd:"" help:"Access to the operator's page."`
 	Person   personCommand   `cmd:"" help:"What the store holds of one person: print it, or erase it."`

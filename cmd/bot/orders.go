@@ -15,6 +15,7 @@ import (
 
 	"nod/adapters/operator"
 	workspace "nod/adapters/web"
+	"nod/agent"
 	"nod/agent/run"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/control"
@@ -117,6 +118,18 @@ func (c personEraseCommand) Run(ctx context.Context, cmd *commands, env Env) err
 	return order{c.Config, "person erase", []string{c.User}}.run(ctx, cmd, env)
 }
 
+type spentCommand struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	Since  ago    `default:"30d" help:"The days since then, such as 7d. Default: 30d." placeholder:"30d"`
+	By     string `enum:"person,channel,model,day" default:"person" help:"person, channel, model or day. Default: person."`
+	Format string `enum:"text,csv,json" default:"text" help:"text, csv or json. Default: text."`
+}
+
+// Run prints what was spent.
+func (c spentCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	return order{c.Config, "spent", []string{time.Duration(c.Since).String(), c.By, c.Format}}.run(ctx, cmd, env)
+}
+
 // order is a command that the running service executes, or where none runs this
 // program, on the store alone.
 type order struct {
@@ -127,7 +140,10 @@ type order struct {
 
 // neededByOrders are keys of the file that mean the same for the service and for an
 // order.
-var neededByOrders = slices.Concat(lookedAt, []string{"http.page", "approvals.factor_key"})
+var neededByOrders = slices.Concat(lookedAt, []string{
+	"http.page", "approvals.factor_key", "limits.per_person_per_day", "limits.per_thread_per_day", "limits.per_day",
+	"llm.prices.input", "llm.prices.cached", "llm.prices.output",
+})
 
 func (o order) run(ctx context.Context, cmd *commands, env Env) error {
 	cfg, err := config.Load(o.file, config.LoadOptions{Lenient: true, Needs: neededByOrders, Getenv: env.Getenv})
@@ -187,6 +203,7 @@ func (c clerk) commands() map[string]control.Command {
 		"page revoke":   c.pageRevoke,
 		"person export": c.personExport,
 		"person erase":  c.personErase,
+		"spent":         c.spent,
 	}
 }
 
@@ -213,6 +230,18 @@ func (c clerk) pageLink(ctx context.Context, _ []string, out io.Writer) error {
 		_, err = fmt.Fprintln(out, line)
 	}
 	return err
+}
+
+func (c clerk) spent(ctx context.Context, args []string, out io.Writer) error {
+	since, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
+	from := time.Now().Add(24*time.Hour - max(since, 24*time.Hour)) // today is one of the days
+	return operator.Report(ctx, operator.Options{
+		Store: c.store, Threads: c.lists, Platforms: everyPlatform, Limits: limits(c.cfg), Mask: newMask(c.cfg).Text, Now: time.Now,
+		Agent: func() *agent.Agent { return &agent.Agent{Prices: prices(c.cfg)} },
+	}, args[1], args[2], from, out)
 }
 
 func (c clerk) pageRevoke(ctx context.Context, _ []string, out io.Writer) error {
