@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -26,6 +27,9 @@ type Grid struct {
 	Rows   [][]string
 }
 
+// lineBreak is how models write a line break in a cell.
+var lineBreak = regexp.MustCompile(`(?i)\s*<br\s*/?>\s*`)
+
 func gridOf(src []byte, n *extast.Table) *Grid {
 	g := &Grid{}
 	for _, a := range n.Alignments {
@@ -41,7 +45,7 @@ func gridOf(src []byte, n *extast.Table) *Grid {
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		cells := make([]string, 0, len(g.Align))
 		for cell := row.FirstChild(); cell != nil && len(cells) < len(g.Align); cell = cell.NextSibling() {
-			value := string(cell.Lines().Value(src))
+			value := Outside(string(cell.Lines().Value(src)), func(s string) string { return lineBreak.ReplaceAllString(s, " ") }, func(s string) string { return s })
 			cells = append(cells, strings.ReplaceAll(strings.TrimSpace(value), `\|`, "|"))
 		}
 		for len(cells) < len(g.Align) {

@@ -49,7 +49,8 @@ func TestAlignedTable(t *testing.T) {
 |:-----|----:|:--------:|
 | a | 1 | [link](http://x) |
 | 日本語 | 1000 | ` + "`a\\|b`" + ` |
-| - | | 👍 and so on |
+| - | | 👍 and<br>so <BR /> on |
+| ` + "`<br>`" + ` | | |
 | too | many | cells | here |
 `
 	want := `Name     Qty       Note
@@ -57,6 +58,7 @@ func TestAlignedTable(t *testing.T) {
 a          1  link (http://x)
 日本語  1000        a|b
 -              👍 and so on
+<br>
 too     many       cells
 `
 	got := AlignedTable(Blocks(src)[0].Grid)
