@@ -257,7 +257,7 @@ func (a *Adapter) edited(ctx context.Context, m api.Message) error {
 	if ours, err := a.ours(ctx, w.place); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	return a.Put(a.o.Inbox.Edited(ctx, api.RefOf(w.place, m.ID), a.words(m).readable(m.Content), api.EditKey(m.ID, m.Edited)))
+	return a.Put(a.o.Inbox.Edited(ctx, api.RefOf(w.place, m.ID), a.words(m).readable(m.Said()), api.EditKey(m.ID, m.Edited)))
 }
 
 func (a *Adapter) deleted(ctx context.Context, d api.Deletion) error {

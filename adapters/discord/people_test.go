@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/discord/api"
 	"nod/adapters/discord/commands"
 	"nod/chat"
 	"nod/internal/fakediscord"
@@ -144,8 +145,15 @@ func TestBlind(t *testing.T) {
 	o.fake.Say(o.ada, dm, "", fakediscord.With{Sticker: "wave"})
 	o.fake.Say(o.ada, dm, "", fakediscord.With{Poll: []string{"lunch?", "yes", "no"}})
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
-	if diff := cmp.Diff([]string{"[sticker: wave]", "[poll: lunch? / yes / no]"}, o.in.Texts()); diff != "" {
+	said := o.fake.Say(o.ada, dm, "", fakediscord.With{Files: []fakediscord.File{{Name: "voice-message.ogg", Type: "audio/ogg", Data: []byte("x"), Seconds: 11.4}}})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+	if diff := cmp.Diff([]string{"[sticker: wave]", "[poll: lunch? / yes / no]", "[voice message of 12 s, not written down]"}, o.in.Texts()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	o.fake.Edit(said, "hear me")
+	o.in.Await(t, func() bool { return len(o.in.Edits) == 1 })
+	if got := o.in.Edits[api.RefOf(api.Place{Channel: dm}, said)]; got != "hear me\n[voice message of 12 s, not written down]" {
+		t.Errorf("edited, it says %q", got)
 	}
 }
 

@@ -145,6 +145,9 @@ func attachmentObjects(m *message) []object {
 		if m.Reader != "" {
 			o["ephemeral"] = true
 		}
+		if f.Seconds > 0 {
+			o["duration_secs"], o["waveform"] = f.Seconds, "AAAA"
+		}
 		out = append(out, o)
 	}
 	return out

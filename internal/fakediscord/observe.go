@@ -16,6 +16,8 @@ type File struct {
 	Type string
 	URL  string
 	Data []byte
+	// Seconds is how long it is, of a voice message.
+	Seconds float64
 }
 
 // Emoji is a Unicode emoji by Name, or a guild's own by Name and ID.

@@ -33,7 +33,9 @@ var longWords = []string{
 
 // exhaustedWords tell of a quota that waiting does not fill.
 var exhaustedWords = []string{
-	"insufficient_quota", "billing_not_active", "billing_hard_limit", // https://platform.openai.com/docs/guides/error-codes
+	"insufficient_quota",   // https://platform.openai.com/docs/guides/error-codes
+	"billing_not_active",   // the same
+	"billing_hard_limit",   // the same
 	"insufficient quota",   // Azure
 	"insufficient balance", // https://api-docs.deepseek.com/quick_start/error_codes
 	"insufficient credit",  // https://openrouter.ai/docs/api-reference/errors
@@ -41,10 +43,12 @@ var exhaustedWords = []string{
 
 // filteredWords tell of a content filter.
 var filteredWords = []string{
-	"content_filter", "content management policy", "responsibleai", // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
-	"content_policy", // OpenAI
-	"moderation",     // https://openrouter.ai/docs/api-reference/errors
-	"flagged",        // the same
+	"content_filter",            // https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
+	"content management policy", // the same
+	"responsibleai",             // the same
+	"content_policy",            // OpenAI
+	"moderation",                // https://openrouter.ai/docs/api-reference/errors
+	"flagged",                   // the same
 }
 
 // longFirst and longLast match other words for a prompt that is too long, in either order.
@@ -69,13 +73,28 @@ func (e wireError) seemsLong(status int) bool {
 // unsupportedWords say that a model does not take something; a value out of range must not
 // be taken for that. The second refusal decides where they are about one call.
 var unsupportedWords = []string{
-	"unsupported", "not support", "n't support", "only the default", "must be verified", // https://platform.openai.com/docs/guides/error-codes
-	"not allowed", "not permitted", "unexpected", // vLLM, FastAPI: https://docs.pydantic.dev/latest/errors/validation_errors/
-	"extra inputs", "extra fields", "extra_forbidden", // Mistral
-	"unknown", "unrecognized", // llama.cpp, DeepSeek, OpenAI's older models
-	"not available", "not implemented", "invalid parameter", // LiteLLM, DashScope
-	"not compatible", "incompatible", "cannot both be", "can't both be", // Groq, Anthropic
-	"deprecated", "must be omitted", // Anthropic
+	"unsupported",                     // OpenAI, unsupported_parameter: https://platform.openai.com/docs/guides/error-codes
+	"not support",                     // OpenAI, vLLM, Groq
+	"n't support",                     // OpenRouter, Ollama
+	"only the default",                // OpenAI, of temperature
+	"must be verified",                // OpenAI, of streams
+	"not allowed",                     // vLLM
+	"not permitted",                   // FastAPI, of extra inputs: https://docs.pydantic.dev/latest/errors/validation_errors/
+	"unexpected",                      // FastAPI, of arguments
+	"extra inputs",                    // Mistral
+	"extra fields",                    // Mistral, older
+	"extra_forbidden",                 // FastAPI, the type of the same
+	"unknown",                         // DeepSeek, of a variant; OpenAI's older models, of a parameter
+	"unrecognized",                    // OpenAI, of request arguments
+	"not available",                   // LiteLLM
+	"not implemented",                 // llama.cpp
+	"invalid parameter",               // DashScope
+	"not compatible",                  // Groq
+	"incompatible",                    // Groq
+	"cannot both be",                  // Anthropic, of temperature and top_p
+	"can't both be",                   // the same
+	"deprecated",                      // Anthropic
+	"must be omitted",                 // Anthropic
 	"no endpoints found that support", // https://openrouter.ai/docs/api-reference/errors
 	"only supported by",               // OpenAI
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,8 @@ type Attachment struct {
 	ContentType string `json:"content_type"`
 	Size        int64  `json:"size"`
 	URL         string `json:"url"`
+	// Seconds is how long a voice message is; 0 for any other file.
+	Seconds float64 `json:"duration_secs"`
 }
 
 type reference struct {
@@ -373,9 +376,15 @@ func (m Message) Bears(mark string) bool {
 		slices.ContainsFunc(m.Attachments, func(f Attachment) bool { return chat.HasMark(f.Filename, mark) })
 }
 
-// Unspoken is what a message says beside its text: stickers, a poll.
+// Unspoken is what a message says beside its text: stickers, a poll, a voice message, of
+// which Discord tells only how long it is.
 func (m Message) Unspoken() string {
 	var parts []string
+	for _, f := range m.Attachments {
+		if f.Seconds > 0 {
+			parts = append(parts, fmt.Sprintf("[voice message of %.0f s, not written down]", math.Ceil(f.Seconds)))
+		}
+	}
 	for _, s := range m.Stickers {
 		parts = append(parts, "[sticker: "+chat.Flat(s.Name)+"]")
 	}
@@ -389,7 +398,7 @@ func (m Message) Unspoken() string {
 	return strings.Join(parts, " ")
 }
 
-// Said is what a message says: its text, stickers and a poll.
+// Said is what a message says: its text, and what is [Message.Unspoken].
 func (m Message) Said() string { return strings.TrimSpace(m.Content + "\n" + m.Unspoken()) }
 
 // Lines are what a message says, in its text or on its card.
