@@ -316,7 +316,7 @@ func shown(a run.Account) (limit, left string) {
 
 // limits puts the limits to the rows of today that have one.
 func (p *Page) limits(ctx context.Context, v *spent, now time.Time) error {
-	if p.o.Limits == (run.Limits{}) || v.To != now.Format(time.DateOnly) {
+	if v.To != now.Format(time.DateOnly) {
 		return nil
 	}
 	put := func(row *spentRow, of string) error {

@@ -25,13 +25,14 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 	if err != nil {
 		return h, err
 	}
-	if i.Agent != nil {
-		h.Tools = i.Agent.Offers(v.Who.ID, func(rule string) bool {
-			in, err := v.Member(ctx, chat.ThreadID{}, rule)
-			return err == nil && in
-		})
+	member := func(rule string) bool {
+		in, err := v.Member(ctx, chat.ThreadID{}, rule)
+		return err == nil && in
 	}
-	for _, a := range i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}) {
+	if i.Agent != nil {
+		h.Tools = i.Agent.Offers(v.Who.ID, member)
+	}
+	for _, a := range i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}, member) {
 		used, err := i.Store.Count(ctx, a.name, 0, counterTTL)
 		if err != nil {
 			return h, fmt.Errorf("look at a limit: %w", err)

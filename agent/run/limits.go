@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,17 @@ type Limit struct {
 // that was counted by no one, because the process died first, is not counted.
 type Limits struct {
 	Person, Thread, All Limit
-	Prices              *view.Prices // for limits in money
+	Raise               []Raise
+	Channel             func(chat.ThreadID) string // the id of a thread's channel, for Raise
+	Prices              *view.Prices               // for limits in money
+}
+
+// Raise gives somebody more than others have, or whoever asks in a channel: the largest
+// of those that hold.
+type Raise struct {
+	For            []string  // user:ID, group:ID, role:ID or channel:ID
+	Person, Thread Limit     // the zero Limit raises nothing
+	Until          time.Time // from then on it does not hold; zero: it always does
 }
 
 // counterTTL keeps a day's counter over the end of its day.
@@ -39,14 +50,35 @@ type account struct {
 	what string // whose limit it is, for the person
 }
 
-// accounts lists the limits that concern a turn.
-func (d *driver) accounts(by chat.UserID) []account {
-	return d.Limits.accounts(d.Host.Now(), d.thread.Platform, by, d.thread)
+// accounts lists the limits that concern a turn. member may be nil.
+func (d *driver) accounts(by chat.UserID, member func(rule string) bool) []account {
+	return d.Limits.accounts(d.Host.Now(), d.thread.Platform, by, d.thread, member)
+}
+
+// raised is a limit for somebody in a thread.
+func (l Limits) raised(limit Limit, of func(Raise) Limit, now time.Time, holds func(rule string) bool) Limit {
+	for _, r := range l.Raise {
+		more := of(r)
+		if limit != (Limit{}) && more.most() > limit.most() && (r.Until.IsZero() || now.Before(r.Until)) && slices.ContainsFunc(r.For, holds) {
+			limit = more
+		}
+	}
+	return limit
 }
 
 // accounts lists the limits that concern a person now, and a thread, unless it is
-// zero.
-func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread chat.ThreadID) []account {
+// zero. member says whether the person is in a group or role; without it nobody is.
+func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread chat.ThreadID, member func(rule string) bool) []account {
+	holds := func(rule string) bool {
+		kind, id, _ := strings.Cut(rule, ":")
+		switch kind {
+		case "user":
+			return id == string(by)
+		case "channel":
+			return l.Channel != nil && thread != (chat.ThreadID{}) && id == l.Channel(thread)
+		}
+		return member != nil && member(rule)
+	}
 	day := now.UTC().Format(time.DateOnly)
 	var out []account
 	add := func(limit Limit, key, what string) {
@@ -54,9 +86,9 @@ func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread 
 			out = append(out, account{limit, "used/" + day + "/" + key, what})
 		}
 	}
-	add(l.Person, "person/"+platform+"/"+string(by), "what one person may use in a day")
+	add(l.raised(l.Person, func(r Raise) Limit { return r.Person }, now, holds), "person/"+platform+"/"+string(by), "what one person may use in a day")
 	if thread != (chat.ThreadID{}) {
-		add(l.Thread, "thread/"+thread.String(), "what this thread may use in a day")
+		add(l.raised(l.Thread, func(r Raise) Limit { return r.Thread }, now, holds), "thread/"+thread.String(), "what this thread may use in a day")
 	}
 	add(l.All, "all", "what I may use in a day")
 	return out
@@ -67,7 +99,7 @@ func ForgetUsed(ctx context.Context, counters memory.Counters, now time.Time, wh
 	platform, id, _ := strings.Cut(who, ":")
 	l := Limits{Person: Limit{Tokens: 1}}
 	for _, day := range []time.Time{now, now.Add(-24 * time.Hour)} {
-		for _, a := range l.accounts(day, platform, chat.UserID(id), chat.ThreadID{}) {
+		for _, a := range l.accounts(day, platform, chat.UserID(id), chat.ThreadID{}, nil) {
 			used, err := counters.Count(ctx, a.name, 0, counterTTL)
 			if err == nil && used > 0 {
 				_, err = counters.Count(ctx, a.name, -used, counterTTL)
@@ -101,7 +133,7 @@ func (a Account) Share() float64 { return float64(a.Used) / float64(max(1, a.mos
 // Used looks up what is used of the limits that concern a person and a thread.
 func (l Limits) Used(ctx context.Context, counters memory.Counters, now time.Time, platform string, by chat.UserID, thread chat.ThreadID) ([]Account, error) {
 	var out []Account
-	for _, a := range l.accounts(now, platform, by, thread) {
+	for _, a := range l.accounts(now, platform, by, thread, nil) {
 		used, err := counters.Count(ctx, a.name, 0, counterTTL)
 		if err != nil {
 			return nil, fmt.Errorf("look at a limit: %w", err)
@@ -114,7 +146,8 @@ func (l Limits) Used(ctx context.Context, counters memory.Counters, now time.Tim
 // overdrawn says, in words for the person, which limit is reached; "" when none
 // is. A limit that can't be looked up is waited for.
 func (d *driver) overdrawn(ctx context.Context, by chat.UserID) (string, error) {
-	for _, a := range d.accounts(by) {
+	member := func(rule string) bool { return d.groups(ctx, []chat.UserID{by}, []string{rule})[by][rule].In }
+	for i, a := range d.accounts(by, nil) {
 		var used int64
 		err := d.patiently(ctx, func() (err error) {
 			used, err = d.Store.Count(ctx, a.name, 0, counterTTL)
@@ -122,6 +155,9 @@ func (d *driver) overdrawn(ctx context.Context, by chat.UserID) (string, error) 
 		})
 		if err != nil {
 			return "", fmt.Errorf("look at a limit: %w", err)
+		}
+		if used >= a.most() { // for most people no group need be asked
+			a = d.accounts(by, member)[i]
 		}
 		if used >= a.most() {
 			if d.reached.Add(a.name) {
@@ -158,7 +194,7 @@ func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r l
 	if u.Prompt+u.Completion == 0 {
 		u = d.estimate(req, r)
 	}
-	for _, a := range d.accounts(by) {
+	for _, a := range d.accounts(by, nil) {
 		n := int64(u.Prompt + u.Completion)
 		if a.Money > 0 {
 			n = int64(d.Limits.Prices.Cost(u) * micro)

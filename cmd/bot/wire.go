@@ -187,6 +187,14 @@ func direct(thread chat.ThreadID) bool {
 	}
 }
 
+// channelOf is the id of a thread's channel.
+func channelOf(thread chat.ThreadID) string {
+	if thread.Platform == discordapi.Platform {
+		return discordapi.PlaceOf(thread).Channel
+	}
+	return slackapi.ChannelOf(thread.Channel)
+}
+
 // serverWait is how long a server that is away is waited for at the start.
 const serverWait = time.Minute
 
@@ -354,8 +362,12 @@ func prices(cfg *config.Config) *view.Prices {
 
 func limits(cfg *config.Config) run.Limits {
 	of := func(a config.Amount) run.Limit { return run.Limit{Tokens: a.Tokens, Money: a.Money} }
+	var raise []run.Raise
+	for _, r := range cfg.Limits.Raise {
+		raise = append(raise, run.Raise{For: r.For, Person: of(r.PerPersonPerDay), Thread: of(r.PerThreadPerDay), Until: r.Until.End()})
+	}
 	return run.Limits{
-		Person: of(cfg.Limits.PerPersonPerDay), Thread: of(cfg.Limits.PerThreadPerDay), All: of(cfg.Limits.PerDay),
+		Raise: raise, Channel: channelOf, Person: of(cfg.Limits.PerPersonPerDay), Thread: of(cfg.Limits.PerThreadPerDay), All: of(cfg.Limits.PerDay),
 		Prices: prices(cfg),
 	}
 }

@@ -36,7 +36,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [undeclared] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [direct] [quiet] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
-//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N shut=NAME
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N raise=N,RULE group:ID=A,B down=N unheard=N shut=NAME
 //	-- result NAME --    what a tool gives back
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
@@ -416,6 +416,9 @@ func (p *play) option(o string) {
 	case key == "slow": // BEFORE,AFTER a card stands
 		before, after, _ := strings.Cut(value, ",")
 		p.board.Slow(p.duration(before), p.duration(after))
+	case key == "raise": // the limit of a person
+		most, rule, _ := strings.Cut(value, ",")
+		p.limits.Raise = append(p.limits.Raise, run.Raise{For: []string{rule}, Person: run.Limit{Tokens: int64(p.number(most))}})
 	case key == "folds": // how long the last edit of steps takes
 		p.board.Folds(p.duration(value))
 	case key == "unheard":

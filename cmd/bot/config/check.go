@@ -81,4 +81,26 @@ func (k *checker) limits() {
 			k.at("limits."+key, "is money, which needs llm.prices; write those, or a number of tokens here")
 		}
 	}
+	for i, r := range l.Raise {
+		at := item("limits.raise", i)
+		k.possible(at+".for", r.For)
+		k.raise(at, "per_person_per_day", r.PerPersonPerDay, l.PerPersonPerDay)
+		k.raise(at, "per_thread_per_day", r.PerThreadPerDay, l.PerThreadPerDay)
+		if r.PerPersonPerDay.IsZero() && r.PerThreadPerDay.IsZero() {
+			k.at(at, "raises nothing; write per_person_per_day or per_thread_per_day")
+		}
+	}
+}
+
+// raise demands that a larger limit is one.
+func (k *checker) raise(at, key string, more, limit Amount) {
+	switch {
+	case more.IsZero() || k.doubtful("limits."+key):
+	case limit.IsZero():
+		k.at(at+"."+key, "raises a limit that is not there; write limits.%s, or remove the line", key)
+	case (more.Money > 0) != (limit.Money > 0):
+		k.at(at+"."+key, "must be tokens where limits.%s is tokens, and money where that is money", key)
+	case more.Tokens <= limit.Tokens && more.Money <= limit.Money:
+		k.at(at+"."+key, "is not more than limits.%s; write a larger one, or remove the line", key)
+	}
 }

@@ -85,7 +85,7 @@ slack: {app_token: "${SLACK_APP_TOKEN}", bot_token: "${SLACK_BOT_TOKEN}"}
 discord: {token: "${DISCORD_TOKEN}"}
 http:
 traces:
-limits: {per_person_per_day: 200000, per_thread_per_day: 100000, per_day: "$20"}
+limits: {raise: [{for: ["group:S012ABCDEF"], per_person_per_day: 2000000, per_thread_per_day: 1000000, until: 2026-12-31}], per_person_per_day: 200000, per_thread_per_day: 100000, per_day: "$20"}
 approvals: {escalate: {after: 15m, approvers: ["group:S0ONCALL"]}}
 tools:
 BUILTIN

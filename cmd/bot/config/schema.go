@@ -84,6 +84,8 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return text(`^[0-9]+ ?([KMGT]i?B|B)$`)
 	case reflect.TypeFor[Amount]():
 		return either(text(`^\$[0-9]+(\.[0-9]*)?$`), &jsonschema.Schema{Type: "integer", Minimum: "1"})
+	case reflect.TypeFor[Day]():
+		return text(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 	case reflect.TypeFor[Shards]():
 		return either(text(`^auto$`), &jsonschema.Schema{Type: "integer", Minimum: "1"})
 	case reflect.TypeFor[Images]():

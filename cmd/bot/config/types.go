@@ -177,9 +177,18 @@ type Files struct {
 
 // Limits are the limits of a day. A zero Amount is no limit.
 type Limits struct {
-	PerPersonPerDay Amount `yaml:"per_person_per_day" doc:"Tokens (a number) or money (\"$5\")"`
-	PerThreadPerDay Amount `yaml:"per_thread_per_day" doc:"Tokens (a number) or money (\"$5\")"`
-	PerDay          Amount `yaml:"per_day" doc:"Tokens (a number) or money (\"$5\")"`
+	Raise           []Raise `yaml:"raise" doc:"More for some people or channels; the largest that holds counts"`
+	PerPersonPerDay Amount  `yaml:"per_person_per_day" doc:"Tokens (a number) or money (\"$5\")"`
+	PerThreadPerDay Amount  `yaml:"per_thread_per_day" doc:"Tokens (a number) or money (\"$5\")"`
+	PerDay          Amount  `yaml:"per_day" doc:"Tokens (a number) or money (\"$5\")"`
+}
+
+// Raise is a larger limit for some.
+type Raise struct {
+	For             []string `yaml:"for" schema:"raised,some" want:"would raise it for nobody; write user:ID, group:ID, role:ID or channel:ID" missing:"who gets more: user:ID, group:ID, role:ID or channel:ID" doc:"user:ID, group:ID (Slack user group), role:ID (Discord role) or channel:ID"`
+	PerPersonPerDay Amount   `yaml:"per_person_per_day" doc:"In the unit of the limit"`
+	PerThreadPerDay Amount   `yaml:"per_thread_per_day" doc:"In the unit of the limit"`
+	Until           Day      `yaml:"until" doc:"The last day (UTC) on which it holds, such as 2026-12-31; absent: always"`
 }
 
 // Approvals is who decides a call that needs an approval. In a tool it holds

@@ -49,6 +49,27 @@ func (a *Amount) SetText(text string) string {
 	return ""
 }
 
+// Day is a date in UTC, such as 2026-12-31; the zero Day is none.
+type Day string
+
+// SetText reads a day.
+func (d *Day) SetText(text string) string {
+	if _, err := time.Parse(time.DateOnly, text); err != nil {
+		return "must be a day, such as 2026-12-31"
+	}
+	*d = Day(text)
+	return ""
+}
+
+// End is the moment at which the day is over; of none it is the zero Time.
+func (d Day) End() time.Time {
+	t, err := time.Parse(time.DateOnly, string(d))
+	if err != nil {
+		return time.Time{}
+	}
+	return t.AddDate(0, 0, 1)
+}
+
 // Shards is a number of gateway connections; 0 leaves it to Discord.
 type Shards int
 
