@@ -222,7 +222,7 @@ func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m api.Messa
 	return chat.Message{
 		Ref:    api.RefOf(api.PlaceOf(thread), m.ID),
 		From:   a.from(m),
-		Text:   a.words(m).readable(m.Said()),
+		Text:   a.words(m).Readable(m.Said()),
 		Sent:   api.SentAt(m.ID),
 		Quoted: a.quoted(m),
 		Files:  a.attached(ctx, thread, m.Files()),
@@ -257,7 +257,7 @@ func (a *Adapter) edited(ctx context.Context, m api.Message) error {
 	if ours, err := a.ours(ctx, w.place); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	return a.Put(a.o.Inbox.Edited(ctx, api.RefOf(w.place, m.ID), a.words(m).readable(m.Said()), api.EditKey(m.ID, m.Edited)))
+	return a.Put(a.o.Inbox.Edited(ctx, api.RefOf(w.place, m.ID), a.words(m).Readable(m.Said()), api.EditKey(m.ID, m.Edited)))
 }
 
 func (a *Adapter) deleted(ctx context.Context, d api.Deletion) error {

@@ -110,7 +110,7 @@ func (a *Adapter) makeThread(ctx context.Context, p api.Place, title string) (ho
 		title = a.question(ctx, p)
 	}
 	made, err := a.makeNamed(ctx, p, threadName(title))
-	if api.Code(err) == codeTitle || api.Code(err) == codeAutoMod {
+	if api.Code(err) == api.CodeTitle || api.Code(err) == api.CodeAutoMod {
 		made, err = a.makeNamed(ctx, p, unnamed)
 	}
 	switch {
@@ -161,7 +161,7 @@ func (a *Adapter) question(ctx context.Context, p api.Place) string {
 	if err != nil {
 		return ""
 	}
-	return a.words(m).readable(m.Content)
+	return a.words(m).Readable(m.Content)
 }
 
 // beginning is the message that began a conversation.

@@ -203,6 +203,23 @@ func (s *sending) rewrite(ctx context.Context, n int, err error) (again bool, fa
 	return true, nil
 }
 
+// goesAround puts another form of an answer in place of what Discord's filters
+// blocked, from part n on; once, and not for what is no answer.
+func (s *sending) goesAround(n int, err error) bool {
+	t := s.post.Text
+	if t == nil || t.Notice || s.blocked != nil {
+		return false
+	}
+	other := layout.Around(api.Code(err), t)
+	if len(other) == 0 {
+		return false
+	}
+	s.a.log.Warn("discord's filters blocked an answer, it goes another way", "thread", s.thread.String(), "error", err)
+	s.blocked, s.stands = err, nil
+	s.parts = append(s.parts[:n], other...)
+	return true
+}
+
 // again looks for what the post has become, if it may have been made before.
 func (s *sending) again(ctx context.Context) error {
 	if !s.looked {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 )
 
@@ -56,8 +57,8 @@ func (a *Adapter) forwarded(out []chat.Quote, m api.Message) []chat.Quote {
 // cite quotes a text of a message, if there is any.
 func (a *Adapter) cite(out []chat.Quote, from chat.User, m api.Message, text string) []chat.Quote {
 	w := a.words(m)
-	w.self, w.stands = "", nil
-	if text = w.readable(text); text != "" {
+	w.Self, w.Stands = "", nil
+	if text = w.Readable(text); text != "" {
 		out = append(out, chat.Quote{From: from, Text: text, Ref: chat.MessageRef{Platform: Platform, ID: m.ID}})
 	}
 	return out
@@ -149,4 +150,26 @@ func displayed(parts []string, raw json.RawMessage, depth int) []string {
 		}
 	}
 	return parts
+}
+
+// words are the names that a message brings along, and those of the guild.
+func (a *Adapter) words(m api.Message) dialect.Words {
+	me := a.self.who()
+	return dialect.Words{
+		Self:   me.ID,
+		Stands: a.atlas.Stands,
+		User: func(id string) string {
+			for _, u := range m.Mentions {
+				if u.ID == id {
+					return api.UserOf(u.User, u.Member).Name
+				}
+			}
+			if id == me.ID {
+				return me.Username
+			}
+			return ""
+		},
+		Role:    func(id string) string { return a.atlas.RoleName(m.GuildID, id) },
+		Channel: a.atlas.ChannelName,
+	}
 }

@@ -66,7 +66,7 @@ func TestRefusals(t *testing.T) {
 			case tt.want != "" && (!errors.As(err, &refused) || refused.Notice() != tt.want || errors.Is(err, chat.ErrGone)):
 				t.Errorf("refused with %v", err)
 			}
-			if n := len(o.fake.Calls(postRoute)); n != 1 && tt.code != 0 && !(tt.code == codeAutoMod && n == 2) {
+			if n := len(o.fake.Calls(postRoute)); n != 1 && tt.code != 0 && !(tt.code == api.CodeAutoMod && n == 2) {
 				t.Errorf("%d calls", n)
 			}
 		})

@@ -19,11 +19,11 @@ import (
 	"nod/internal/ledger"
 )
 
-var someWords = words{
-	self:    "1",
-	user:    func(id string) string { return map[string]string{"1": "nod", "2": "Ada"}[id] },
-	role:    func(id string) string { return map[string]string{"7": "ops"}[id] },
-	channel: func(id string) string { return map[string]string{"8": "general"}[id] },
+var someWords = dialect.Words{
+	Self:    "1",
+	User:    func(id string) string { return map[string]string{"1": "nod", "2": "Ada"}[id] },
+	Role:    func(id string) string { return map[string]string{"7": "ops"}[id] },
+	Channel: func(id string) string { return map[string]string{"8": "general"}[id] },
 }
 
 func TestReadable(t *testing.T) {
@@ -41,7 +41,7 @@ func TestReadable(t *testing.T) {
 		"<@1":                            "<@1",
 		"bad \xff byte":                  "bad \uFFFD byte",
 	} {
-		if got := someWords.readable(in); got != want {
+		if got := someWords.Readable(in); got != want {
 			t.Errorf("readable(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -52,7 +52,7 @@ func FuzzReadable(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := someWords.readable(s); !utf8.ValidString(got) || strings.HasPrefix(got, "<@1>") {
+		if got := someWords.Readable(s); !utf8.ValidString(got) || strings.HasPrefix(got, "<@1>") {
 			t.Errorf("readable(%q) = %q", s, got)
 		}
 	})

@@ -23,7 +23,7 @@ func TestWork(t *testing.T) {
 		layout.StepsPages(steps)
 		p := chat.Approval{Tool: text, Args: text, Why: text, Reason: text, Preview: &chat.Preview{Text: text}}
 		layout.ApprovalPart(&p, cardOf(&p))
-		words{}.readable(text)
+		dialect.Words{}.Readable(text)
 	}}, work.Bound{ // laying a text on pages looks at no part of it for each page anew
 		Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60, Do: func(text string) {
 			dialect.Paged([]dialect.Sheet{{Text: text}}, layout.MostContent)

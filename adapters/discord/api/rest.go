@@ -346,6 +346,9 @@ func RefusedToken(err error) bool {
 const (
 	CodeThreadExists = 160004
 	CodeLocked       = 160005 // a thread
+	CodeAutoMod      = 200000
+	CodeTitle        = 200001 // AutoMod blocked the name of a thread
+	CodeHarmful      = 240000 // a link that Discord blocks
 	CodeNoHistory    = 160002 // so no message can be answered
 	codeNoMutual     = 50278  // guilds with somebody
 	CodeAnswered     = discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged
@@ -392,8 +395,8 @@ func SaidBy(e *Error) chat.Refused {
 
 // PlainWords say of some refusals what is to be done about them.
 var PlainWords = map[int]string{
-	200000: "this server's AutoMod blocked it", 200001: "this server's AutoMod blocked it",
-	240000: "it holds a link that Discord blocks as harmful", 160005: "the thread is locked",
+	CodeAutoMod: "this server's AutoMod blocked it", CodeTitle: "this server's AutoMod blocked it",
+	CodeHarmful: "it holds a link that Discord blocks as harmful", CodeLocked: "the thread is locked",
 	20009: "Discord takes it for explicit content", 50006: "the message is empty",
 }
 

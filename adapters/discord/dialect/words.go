@@ -1,4 +1,4 @@
-package discord
+package dialect
 
 import (
 	"regexp"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"nod/adapters/discord/api"
 	"nod/chat/inbound"
 )
 
@@ -14,13 +13,13 @@ import (
 // (https://discord.com/developers/docs/reference#message-formatting). This file
 // makes them words.
 
-// words finds the names for ids.
-type words struct {
-	self    string                 // the bot's user id
-	stands  func(role string) bool // for the bot
-	user    func(id string) string
-	role    func(id string) string
-	channel func(id string) string
+// Words finds the names for ids; a nil function knows none.
+type Words struct {
+	Self    string                 // the bot's user id
+	Stands  func(role string) bool // for the bot
+	User    func(id string) string
+	Role    func(id string) string
+	Channel func(id string) string
 }
 
 var (
@@ -28,26 +27,26 @@ var (
 	mention = regexp.MustCompile(`<@[!&]?(\d{1,20})>`)
 )
 
-// readable makes Discord's markup readable. The bot's own mention is dropped
+// Readable makes Discord's markup readable. The bot's own mention is dropped
 // where a text begins or ends with it, which is how it is called.
-func (w words) readable(text string) string {
+func (w Words) Readable(text string) string {
 	text = inbound.Uncalled(strings.ToValidUTF8(text, "\uFFFD"), mention, w.me)
 	return inbound.Readable(text, token, func(s string) string { return s }, w.word)
 }
 
 // me says whether an id of a person or a role means the bot.
-func (w words) me(id string) bool { return id == w.self || w.stands != nil && w.stands(id) }
+func (w Words) me(id string) bool { return id == w.Self || w.Stands != nil && w.Stands(id) }
 
 // word reads one piece of markup by its parts.
-func (w words) word(part func(int) string) string {
+func (w Words) word(part func(int) string) string {
 	id := part(2)
 	switch part(1) {
 	case "@", "@!":
-		return "@" + named(w.user, id)
+		return "@" + named(w.User, id)
 	case "@&":
-		return "@" + named(w.role, id)
+		return "@" + named(w.Role, id)
 	case "#":
-		return "#" + named(w.channel, id)
+		return "#" + named(w.Channel, id)
 	}
 	if name := part(3); name != "" {
 		return ":" + name + ":"
@@ -68,26 +67,4 @@ func named(look func(string) string, id string) string {
 		}
 	}
 	return id
-}
-
-// words are the names that a message brings along, and those of the guild.
-func (a *Adapter) words(m api.Message) words {
-	me := a.self.who()
-	return words{
-		self:   me.ID,
-		stands: a.atlas.Stands,
-		user: func(id string) string {
-			for _, u := range m.Mentions {
-				if u.ID == id {
-					return api.UserOf(u.User, u.Member).Name
-				}
-			}
-			if id == me.ID {
-				return me.Username
-			}
-			return ""
-		},
-		role:    func(id string) string { return a.atlas.RoleName(m.GuildID, id) },
-		channel: a.atlas.ChannelName,
-	}
 }

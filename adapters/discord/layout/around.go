@@ -1,0 +1,54 @@
+package layout
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"nod/adapters/discord/api"
+	"nod/chat"
+	"nod/chat/markdown"
+)
+
+// This file gives an answer that Discord's filters block in another way, where
+// there is one: a file, which AutoMod does not read, or the same words without the
+// links.
+
+const (
+	linkLeftOut  = "(link left out)"
+	linksLeftOut = "Links are left out: Discord blocks one of them as harmful."
+)
+
+var (
+	linkTo  = regexp.MustCompile(`\]\(<?https?://[^\s)>]*>?(?:\s+"[^"\n]*")?\)`)
+	address = regexp.MustCompile(`(?i)<?\bhttps?://[^\s<>()\[\]]+>?`)
+)
+
+// Around gives another form of an answer that a filter blocked; nil where there is none.
+func Around(code int, t *chat.Text) []Part {
+	switch code {
+	case api.CodeAutoMod:
+		return blockedAnswer(t)
+	case api.CodeHarmful:
+		return unlinked(t)
+	}
+	return nil
+}
+
+// blockedAnswer is an answer as a file, and a line that says why.
+func blockedAnswer(t *chat.Text) []Part {
+	said := chat.Refused{Platform: "Discord", Code: fmt.Sprint(api.CodeAutoMod), Words: api.PlainWords[api.CodeAutoMod]}
+	file := &api.Upload{Name: "answer.md", Kind: api.PlainType, Says: "The whole answer", Data: []byte(strings.ToValidUTF8(t.Markdown, "\uFFFD"))}
+	return []Part{{Content: said.Notice() + ". It is in the file.", File: file}}
+}
+
+// unlinked is an answer without the addresses in it; none if it has none.
+func unlinked(t *chat.Text) []Part {
+	text := address.ReplaceAllString(linkTo.ReplaceAllString(t.Markdown, "] "+linkLeftOut), linkLeftOut)
+	if text == t.Markdown {
+		return nil
+	}
+	out := AnswerMessages(&chat.Text{Markdown: markdown.Head(text, MostSaid)})
+	out[len(out)-1].Add(linksLeftOut)
+	return out
+}
