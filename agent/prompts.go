@@ -59,8 +59,9 @@ func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 }
 
 // Half is a refused call with half of its prompt, since nothing says that the length was
-// not the cause; ok is false where no turn can be left out. Only if it is answered is the
-// trim kept.
+// not the cause; ok is false where no turn can be left out. Behind a turn that failed it is
+// the present turn alone: the cause may stand in that. Only if it is answered is the trim
+// kept.
 func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
 	d := a.on(log)
 	saved := *d.thread
@@ -74,6 +75,10 @@ func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
 	d.branch = c.Branch
 	was := d.thread.Trim.Before
 	cut, ok := d.prompt().Shorter(1. / 2)
+	if n := len(d.thread.Turns); n > 1 && d.thread.Turns[n-2].Failed != nil {
+		cut, ok = d.thread.Trim, true
+		cut.Before = d.thread.Turns[n-1].ID
+	}
 	if !ok || cut.Before == was || d.thread.Open == nil {
 		return c, false
 	}

@@ -65,19 +65,20 @@ func (d *driver) call(key string, act agent.Call) {
 // half of its prompt.
 func (d *driver) missed(key string, act agent.Call, err error) error {
 	var fault *llm.Error
-	if errors.As(err, &fault) && fault.Fault == llm.Refused && slices.Contains([]int{400, 413, 422}, fault.Status) && act.Whole == nil {
+	errors.As(err, &fault)
+	if ofPrompt(fault) && act.Whole == nil {
 		if half, ok := d.Agent.Half(d.log, act); ok {
 			d.Log.Warn("the model refused a prompt; half of it is tried", "thread", d.thread.String(), "turn", act.Turn, "error", err)
 			d.call(key, half)
 			return nil
 		}
 	}
-	if act.Whole != nil && fault != nil && fault.Fault == llm.Refused { // nothing is left out for nothing
+	if act.Whole != nil && fault != nil && (fault.Fault == llm.Refused || fault.Fault == llm.Filtered) { // nothing is left out for nothing
 		whole := *act.Whole
 		whole.Before = d.Agent.Renewed(d.log, whole.Before)
 		act = whole
 	}
-	if errors.As(err, &fault) && fault.Fault == llm.TooLong {
+	if fault != nil && fault.Fault == llm.TooLong {
 		if cut, ok := d.Agent.Shorter(d.log, act); ok {
 			d.Log.Warn("the prompt is too long for the model; less is sent", "thread", d.thread.String(), "turn", act.Turn, "error", err)
 			return d.commit(append(act.Before, cut)...)
@@ -88,6 +89,11 @@ func (d *driver) missed(key string, act agent.Call, err error) error {
 		return d.commit(append(act.Before, missed)...)
 	}
 	return d.commit(append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: reason(err)})...)
+}
+
+// ofPrompt says whether the cause of a refusal may stand in the prompt.
+func ofPrompt(f *llm.Error) bool {
+	return f != nil && (f.Fault == llm.Filtered || f.Fault == llm.Refused && slices.Contains([]int{400, 413, 422}, f.Status))
 }
 
 // ask calls the model for a person, within the limits; why says, in words for the

@@ -111,3 +111,52 @@ func TestRefusesHalfToo(t *testing.T) {
 		}
 	})
 }
+
+// poisoned is a model that refuses any prompt that holds a word.
+type poisoned struct{ refusal llm.Error }
+
+func (p *poisoned) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	for _, m := range req.Messages {
+		if strings.Contains(m.Text, "poison") {
+			refusal := p.refusal
+			return llm.Response{}, &refusal
+		}
+	}
+	return llm.Response{Text: "fine"}, nil
+}
+
+// A question that the model refuses for what it holds, in whatever way, keeps no later one
+// from being answered.
+func TestRefusedForGood(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []llm.Error{
+		{Fault: llm.Refused, Status: 400},
+		{Fault: llm.Refused, Status: 413},
+		{Fault: llm.Refused, Status: 422},
+		{Fault: llm.TooLong, Status: 400},
+		{Fault: llm.TooLong, Status: 413},
+		{Fault: llm.Filtered, Status: 400},
+		{Fault: llm.Filtered, Status: 403},
+	} {
+		t.Run(fmt.Sprint(refusal.Fault, refusal.Status), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, store memory.Full) {
+				w := newWorld(t, store, nil)
+				w.runner.Model = &poisoned{refusal}
+				w.start()
+				said := ""
+				for _, text := range []string{"hello", "and", "so", "on", "poison", "and now?", "and then?"} {
+					if err := w.say(text); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+					said += text + ": " + strings.Join(w.board.Lines(), " ") + "\n"
+				}
+				w.stop()
+				if !strings.Contains(said, "and now?: answer fine") || !strings.Contains(said, "and then?: answer fine") {
+					t.Errorf("the thread is stuck:\n%s", said)
+				}
+			})
+		})
+	}
+}
