@@ -181,7 +181,7 @@ func TestDialect(t *testing.T) {
 		"1. x\n\n   ~~~sh\n   ls\n   ~~~":         "1. x\n\n   ```sh\n   ls\n   ```",
 		"``` ```":                                 "\\`\\`\\` \\`\\`\\`",
 		"```\n```\nafter":                         "```\n \n```\nafter",
-		"| Service name | Owner of it | State |\n|--|--|--|\n| api-gateway-production | team-platform | **bad** <br> x |\n| b | | ok |": "- **api-gateway-production** — Owner of it: team-platform · State: **bad** x\n- **b** — State: ok",
+		"| Service name | Owner of it | State |\n|--|--|--|\n| api-gateway-production | team-platform | **bad** <br> for some days |\n| b | | ok |": "- **api-gateway-production** — Owner of it: team-platform · State: **bad** for some days\n- **b** — State: ok",
 	} {
 		if got := dialect.Write(in); got != want {
 			t.Errorf("%q\n  is %q\nwant %q", in, got, want)
