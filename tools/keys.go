@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Host struct {
 	Keep    time.Duration // threads that nobody touched for so long are erased
 	BaseURL string        // of the model's endpoint
 	APIKey  setting.Secret
+	Proxy   *url.URL // for the web; nil: none
 	Log     *slog.Logger
 }
 

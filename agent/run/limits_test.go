@@ -31,8 +31,13 @@ func TestRaisedLimits(t *testing.T) {
 		after   time.Duration
 		want    int64
 	}{
-		{"ada", "C0", 0, 20}, {"ada", "C0", time.Minute, 10}, {"ada", "C2", 0, 40},
-		{"ben", "C0", 0, 10}, {"ben", "C1", 0, 20}, {"ben", "C1", time.Minute, 10}, {"ben", "C2", time.Hour, 40},
+		{"ada", "C0", 0, 20},
+		{"ada", "C0", time.Minute, 10},
+		{"ada", "C2", 0, 40},
+		{"ben", "C0", 0, 10},
+		{"ben", "C1", 0, 20},
+		{"ben", "C1", time.Minute, 10},
+		{"ben", "C2", time.Hour, 40},
 	} {
 		got, err := limits.Used(t.Context(), unused{}, now.Add(tt.after), "board", tt.who, chat.ThreadID{Platform: "board", Channel: tt.channel, Root: "1"})
 		if err != nil || len(got) != 1 || got[0].Tokens != tt.want {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -88,6 +89,9 @@ func (k *kit) fill(ctx context.Context, cfg *config.Config, log *slog.Logger) er
 func toolHost(tool string, cfg *config.Config, log *slog.Logger) tools.Host {
 	folder := fmt.Sprintf("nod-%s-%d-%s", tool, os.Geteuid(), storeMark(cfg))
 	h := tools.Host{Folder: filepath.Join(os.TempDir(), folder), Keep: cfg.Memory.Keep, Log: log}
+	if u, err := url.Parse(cfg.Proxy.Reveal()); err == nil && cfg.Proxy.IsSet() {
+		h.Proxy = u
+	}
 	if !cfg.Offline() {
 		h.BaseURL, h.APIKey = cfg.LLM.BaseURL, cfg.LLM.APIKey
 	}

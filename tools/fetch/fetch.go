@@ -47,10 +47,13 @@ type fetcher struct {
 
 // Make makes the tool that reads a page or a file from the web. It refuses
 // patterns that could match no host.
-func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 	f, err := newFetcher(k, net.DefaultResolver)
 	if err != nil {
 		return tools.Made{}, fmt.Errorf("set up fetch: %w", err)
+	}
+	if h.Proxy != nil {
+		f.client.Through(h.Proxy)
 	}
 	return tools.One(f.tool())
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -273,6 +274,51 @@ func TestRedirectsToPrivate(t *testing.T) {
 	for _, to := range []string{"127.0.0.2", "[::1]", "[::ffff:7f00:2]", "evil.example", "169.254.169.254"} {
 		if got := tooltest.Run(t, f.tool(), map[string]any{"url": outer.URL + "/?to=" + to}); !got.Failed {
 			t.Errorf("%s: %s", to, got.Text)
+		}
+	}
+}
+
+// A proxy gets what allow names, and each redirect is judged by its name: nobody sees
+// where the proxy's names lead.
+func TestThroughProxy(t *testing.T) {
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Host)
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, "http://"+to+"/", http.StatusFound)
+			return
+		}
+		_, _ = fmt.Fprint(w, "through the proxy")
+	}))
+	defer proxy.Close()
+	u, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Keys{Allow: []string{"good.example", "*.corp.example", "10.1.*", "10.0.0.0/8", "*"}, Deny: []string{"bad.corp.example"}}.Make(t.Context(), tools.Host{Proxy: u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		target  string
+		through []string
+		fine    bool
+	}{
+		{"good.example", []string{"good.example"}, true},
+		{"a.corp.example:8080", []string{"a.corp.example:8080"}, true},
+		{"bad.corp.example", nil, false},
+		{"other.example", nil, false},
+		{"10.1.evil.example", nil, false},
+		{"127.0.0.1", nil, false},
+		{"169.254.169.254", nil, false},
+		{"good.example/?to=a.corp.example", []string{"good.example", "a.corp.example"}, true},
+		{"good.example/?to=other.example", []string{"good.example"}, false},
+		{"good.example/?to=127.0.0.1", []string{"good.example"}, false},
+	} {
+		asked = nil
+		got := tooltest.Run(t, made.Tools[0], map[string]any{"url": "http://" + tt.target})
+		if got.Failed == tt.fine || !slices.Equal(asked, tt.through) {
+			t.Errorf("%s: the proxy was asked for %q, and it says %s", tt.target, asked, got.Text)
 		}
 	}
 }

@@ -95,11 +95,12 @@ type searcher struct {
 }
 
 // Make makes the tool that searches the web. It refuses an address that is none.
-func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 	s, err := newSearcher(k)
 	if err != nil {
 		return tools.Made{}, fmt.Errorf("set up search: %w", err)
 	}
+	s.api.Through(h.Proxy)
 	t := tools.New("search", prose, parameters, s.run)
 	t.ReadOnly, t.Outside, t.Lists = true, true, true
 	return tools.One(t)

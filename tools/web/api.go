@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/time/rate"
 )
 
@@ -40,6 +41,21 @@ func NewAPI(name string, perSecond float64) *API {
 		name: name, limit: rate.NewLimiter(rate.Limit(perSecond), 5), Most: AnswerMost,
 		Client: &http.Client{Timeout: 20 * time.Second, CheckRedirect: sameHost},
 	}
+}
+
+// Through has a proxy used in place of that of the environment, but for hosts that
+// NO_PROXY names, and this one. nil changes nothing.
+func (a *API) Through(proxy *url.URL) {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if proxy == nil || !ok {
+		return
+	}
+	from := httpproxy.FromEnvironment()
+	from.HTTPProxy, from.HTTPSProxy = proxy.String(), proxy.String()
+	choose := from.ProxyFunc()
+	t = t.Clone()
+	t.Proxy = func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
+	a.Client.Transport = t
 }
 
 // sameHost keeps a request, which may hold a key, on the host that it was for.

@@ -56,6 +56,16 @@ func NewClient(allow, deny []string, resolver *net.Resolver) (*Client, error) {
 	return &Client{hosts: h, http: newHTTP(h, resolver)}, nil
 }
 
+// Through has everything fetched through a proxy, which resolves names itself. So only
+// what stands in an address can be judged: a name has to be one that a pattern of allow
+// names, as for a private address.
+func (c *Client) Through(proxy *url.URL) {
+	if t, ok := c.http.Transport.(*http.Transport); ok {
+		t.Proxy, t.DialContext = http.ProxyURL(proxy), nil
+		c.hosts.blind = true
+	}
+}
+
 // newHTTP makes the transport. There is no proxy: behind one, the address that is
 // dialled would be the proxy's. Nothing is kept from one request to the next,
 // neither connections nor cookies.
@@ -131,7 +141,7 @@ func netError(ctx context.Context, err error) error {
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return tools.Refuse("the call was stopped")
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return tools.Refuse("there is no host of that name; check the address. Where this server has no way to the web but a proxy, nothing can be fetched: proxies are not used here")
+		return tools.Refuse("there is no host of that name; check the address. Where this server has no way to the web but a proxy, whoever runs me has to set `proxy`")
 	case errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded):
 		return tools.Refuse("the server did not answer in time; try again later, or another address")
 	case errors.Is(err, syscall.ECONNREFUSED):

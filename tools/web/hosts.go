@@ -26,6 +26,7 @@ type hosts struct {
 	allow, deny []hostPattern
 	public      *ssrf.Guardian // addresses that anybody may open
 	private     *ssrf.Guardian // the same and those of a private network
+	blind       bool           // a proxy dials: dial is not asked
 }
 
 // hostPattern is a name with wildcards, one IP address, or a range of them.
@@ -151,8 +152,13 @@ func (h *hosts) url(u *url.URL) error {
 	if slices.ContainsFunc(h.deny, func(p hostPattern) bool { return p.host(name) }) {
 		return tools.Refuse("%s may not be fetched here", name)
 	}
-	named := func(p hostPattern) bool { return p.host(name) || p.prefix.IsValid() }
-	if len(h.allow) > 0 && !slices.ContainsFunc(h.allow, named) {
+	named := func(p hostPattern) bool {
+		if h.blind {
+			return p.frees(name)
+		}
+		return p.host(name) || p.prefix.IsValid()
+	}
+	if (len(h.allow) > 0 || h.blind) && !slices.ContainsFunc(h.allow, named) {
 		return tools.Refuse("%s is not among the hosts that may be fetched here", name)
 	}
 	return nil

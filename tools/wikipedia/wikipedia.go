@@ -61,11 +61,12 @@ const (
 // Make makes the tools wikipedia_search and wikipedia_lookup, which are
 // Search and Lookup of the ReAct paper (Yao et al., 2022). A lookup goes on
 // where the last one of its thread stopped.
-func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 	w, err := open(k, time.Now)
 	if err != nil {
 		return tools.Made{}, fmt.Errorf("set up wikipedia: %w", err)
 	}
+	w.api.Through(h.Proxy)
 	search := tools.New("wikipedia_search", searchProse, searchParameters, w.search)
 	search.Aliases, search.ReadOnly, search.Outside = []string{"Search"}, true, true
 	lookup := tools.New("wikipedia_lookup", lookupProse, lookupParameters, w.lookup)

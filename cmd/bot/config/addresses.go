@@ -69,6 +69,18 @@ func urlProblem(text string) string {
 	return ""
 }
 
+// proxyProblem names the mistake in the address of a proxy, which may have a password.
+func proxyProblem(text string) string {
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "") {
+		return "must be the address of an HTTP proxy, such as http://proxy.internal:3128"
+	}
+	return ""
+}
+
+// namesHosts matches patterns that say whose hosts they are.
+var namesHosts = regexp.MustCompile(`^[^*/]+$|\.[^.*/]+\.[^.*/]+$`)
+
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9*]([A-Za-z0-9*._-]*[A-Za-z0-9*])?$`)
 
 // hostPatternProblem names the mistake in a pattern of hosts.

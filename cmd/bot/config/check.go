@@ -22,6 +22,7 @@ func check(c *Config, d *decoder) {
 	}
 	k.commands()
 	k.servers()
+	k.proxy()
 }
 
 // when reports a problem that some check found, if it found one.
@@ -61,6 +62,23 @@ func (k *checker) platforms() {
 	}
 	if t := k.c.Traces; t != nil {
 		k.headers("traces.headers", t.Headers)
+	}
+}
+
+// proxy demands that fetch names its hosts where nod can't see where they lead.
+func (k *checker) proxy() {
+	const why = "must name hosts, such as example.com or *.example.com, since a proxy resolves names itself"
+	f := k.c.Tools.Fetch
+	if !k.c.Proxy.IsSet() || f == nil {
+		return
+	}
+	if len(f.Keys.Allow) == 0 {
+		k.at("tools.fetch.allow", why)
+	}
+	for i, pattern := range f.Keys.Allow {
+		if !namesHosts.MatchString(pattern) {
+			k.at(item("tools.fetch.allow", i), why)
+		}
 	}
 }
 

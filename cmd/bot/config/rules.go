@@ -40,6 +40,7 @@ type form struct {
 // forms are the forms by their names.
 var forms = map[string]form{
 	"url":        {`^https?://[^/?#@\s]+([/?][^#\s]*)?$`, urlProblem},
+	"proxy":      {`^$|^https?://[^/?#\s]+/?$`, proxyProblem},
 	"own-url":    {`^https?://[^/?#@\s]+([/?][^#\s]*)?$`, ownURLProblem},
 	"loopback":   {`^$|^(localhost|127(\.[0-9]{1,3}){3}|\[::1\]):[0-9]{1,5}$`, loopbackProblem},
 	"listen":     {`^[^\s/]*:[0-9]{1,5}$`, listenProblem},

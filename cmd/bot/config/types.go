@@ -30,19 +30,20 @@ import (
 // Config is the whole file. What is absent has its default; a platform whose
 // section is absent is nil, and off.
 type Config struct {
-	Store     Store     `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
-	LLM       LLM       `yaml:"llm" doc:"The model that thinks"`
-	Agent     Agent     `yaml:"agent" doc:"How the agent behaves"`
-	Slack     *Slack    `yaml:"slack" doc:"Connect to Slack; absent: off"`
-	Discord   *Discord  `yaml:"discord" doc:"Connect to Discord; absent: off"`
-	HTTP      *HTTP     `yaml:"http" doc:"Health and metrics over HTTP; absent: no listener"`
-	Traces    *Traces   `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
-	Memory    Memory    `yaml:"memory" doc:"What a thread remembers, and for how long"`
-	Limits    Limits    `yaml:"limits" doc:"What may be used up; absent: no limit"`
-	Log       Log       `yaml:"log" doc:"The log of bot run"`
-	Audit     Audit     `yaml:"audit" doc:"The audit log"`
-	Approvals Approvals `yaml:"approvals" doc:"Who approves risky calls, and how"`
-	Tools     Tools     `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
+	Store     Store          `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
+	LLM       LLM            `yaml:"llm" doc:"The model that thinks"`
+	Proxy     setting.Secret `yaml:"proxy" schema:"proxy" doc:"An HTTP proxy for fetch, search and wikipedia; everything else follows HTTPS_PROXY and NO_PROXY. With it tools.fetch.allow must name hosts"`
+	Agent     Agent          `yaml:"agent" doc:"How the agent behaves"`
+	Slack     *Slack         `yaml:"slack" doc:"Connect to Slack; absent: off"`
+	Discord   *Discord       `yaml:"discord" doc:"Connect to Discord; absent: off"`
+	HTTP      *HTTP          `yaml:"http" doc:"Health and metrics over HTTP; absent: no listener"`
+	Traces    *Traces        `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
+	Memory    Memory         `yaml:"memory" doc:"What a thread remembers, and for how long"`
+	Limits    Limits         `yaml:"limits" doc:"What may be used up; absent: no limit"`
+	Log       Log            `yaml:"log" doc:"The log of bot run"`
+	Audit     Audit          `yaml:"audit" doc:"The audit log"`
+	Approvals Approvals      `yaml:"approvals" doc:"Who approves risky calls, and how"`
+	Tools     Tools          `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
 
 	files []setting.Secret // the content of files that it names
 	file  string
