@@ -27,6 +27,7 @@ type attachment struct {
 	Text      string          `json:"text"`
 	Blocks    json.RawMessage `json:"blocks"`
 	Fallback  string          `json:"fallback"`
+	Footer    string          `json:"footer"`
 	Files     json.RawMessage `json:"files"`
 	raw       json.RawMessage
 }
@@ -61,7 +62,7 @@ func (a attachment) says() string {
 	if a.Share || a.Message {
 		return joined(a.Text, dug(a.raw))
 	}
-	return joined("", dug(a.raw))
+	return joined(joined("", dug(a.raw)), a.Footer) // the footer of the others says where it was posted
 }
 
 // ref is the message that an attachment passes on.

@@ -180,7 +180,7 @@ func hidden(parts []string, v any, depth int) []string {
 		if line, ok := lineOf(v, depth); ok {
 			return append(parts, line)
 		}
-		for _, key := range []string{"pretext", "title", "text", "fields", "value", "elements", "rows", "child_blocks", "blocks", "message_blocks", "message"} {
+		for _, key := range []string{"pretext", "title", "text", "fields", "value", "accessory", "elements", "rows", "child_blocks", "blocks", "message_blocks", "message"} {
 			if s, ok := v[key].(string); ok && s != "" {
 				parts = append(parts, s)
 			} else if !ok {
