@@ -25,7 +25,10 @@ func (c *commands) logger(env Env, quiet slog.Leveler) *slog.Logger {
 		level = asked
 	}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if level.Level() > slog.LevelDebug {
+		switch {
+		case a.Value.Kind() == slog.KindDuration:
+			return slog.String(a.Key, a.Value.Duration().String())
+		case level.Level() > slog.LevelDebug:
 			return discreet(a)
 		}
 		return a

@@ -2,10 +2,12 @@ package main
 
 import (
 	"io"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 )
@@ -83,4 +85,16 @@ func words(n *html.Node) string {
 		}
 	}
 	return b.String()
+}
+
+// The log tells a length of time in words, not in nanoseconds.
+func TestLogTellsTime(t *testing.T) {
+	for _, format := range []string{"json", "text"} {
+		var out strings.Builder
+		c := &commands{LogFormat: format}
+		c.logger(Env{Err: &out}, slog.LevelInfo).Info("socket open", "for_about", 5*time.Hour+time.Minute)
+		if !strings.Contains(out.String(), "5h1m0s") {
+			t.Errorf("%s: %s", format, out.String())
+		}
+	}
 }

@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // checker finds mistakes in values of the right type.
 type checker struct {
@@ -62,6 +65,9 @@ func (k *checker) platforms() {
 	}
 	if t := k.c.Traces; t != nil {
 		k.headers("traces.headers", t.Headers)
+		if strings.HasSuffix(strings.TrimRight(t.OTLP, "/"), "/v1/traces") {
+			k.at("traces.otlp", "ends in /v1/traces, which is added; remove that")
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -83,7 +84,7 @@ func (k *checker) template(key, text string, properties []string) {
 		case len(k.names[key]) > 0 || shown(name) != name:
 			k.at(key, "has a {name} that is not in parameters")
 		default:
-			k.at(key, "has {%s}, which is not in parameters%s", name, didYouMean(name, properties))
+			k.at(key, "has {%s}, which is not in parameters%s", name, cmp.Or(didYouMean(name, properties), "; write it there, or remove it"))
 		}
 	}
 }

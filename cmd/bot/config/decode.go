@@ -54,6 +54,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	case v.Kind() == reflect.Pointer:
 		d.pointer(n, v, path)
 	case d.isNull(n):
+		d.emptySecret(n, v, path)
 	case v.Type() == typeRaw:
 		d.raw(n, v, path)
 	case v.Type() == typeRisks && n.Kind == yaml.ScalarNode:
@@ -103,6 +104,19 @@ func (d *decoder) isNull(n *yaml.Node) bool {
 		return n.Value == "" && len(x.missing) == 0 && !x.malformed
 	}
 	return n.ShortTag() == "!!null"
+}
+
+// emptySecret refuses a secret that a variable without a value takes away.
+func (d *decoder) emptySecret(n *yaml.Node, v reflect.Value, path string) {
+	x, ok := d.env.found[n]
+	if !ok || v.Type() != typeSecret {
+		return
+	}
+	if d.env.lenient {
+		d.unset[path] = true
+		return
+	}
+	d.add(n.Line, path, "${%s} is empty in the environment; set it or remove the line", x.names[0])
 }
 
 // isScalar says whether a type is written as a scalar.

@@ -30,10 +30,17 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	if !known {
 		return
 	}
+	if v.Type() == typeSecret && bareName.MatchString(n.Value) {
+		d.add(n.Line, path, "ends in a name behind a $ without braces, which stays as it is; write ${NAME}")
+		return
+	}
 	if problem := d.setScalar(n, v); problem != "" {
 		d.add(n.Line, path, "%s", problem)
 	}
 }
+
+// bareName matches a shell's way to name the environment.
+var bareName = regexp.MustCompile(`(^| )\$[A-Z][A-Z0-9_]+$`)
 
 // known reports unset names of the environment in a value. It says whether the value is
 // the file's.

@@ -158,6 +158,9 @@ func (s *Store) SetText(text string) string {
 	if !ok {
 		return wantStore
 	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 && !escaped(rest[:at]) {
+		return "has a user or password with characters that a URL can't hold: percent-encode them (@ is %40, / is %2F, ? is %3F, # is %23, : is %3A)"
+	}
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
 	at := strings.LastIndexByte(authority, '@')
@@ -168,9 +171,6 @@ func (s *Store) SetText(text string) string {
 	show := scheme + "://" + hosts
 	if path != "" {
 		show += "/" + path
-	}
-	if at >= 0 && !escaped(authority[:at]) {
-		return "has a user or password with characters that a URL can't hold: percent-encode them"
 	}
 	*s = Store{Kind: Redis, URL: setting.NewSecret(text), show: show}
 	return ""
