@@ -18,9 +18,10 @@ import (
 )
 
 // A year of 3,000 people, each with 1,000 turns. A thread has three of them.
+// NOD_PEOPLE=N has N people.
 const (
 	yearPeople  = 3000
-	yearTurns   = 3_000_000
+	yearEach    = 1000
 	yearKeep    = 720 * time.Hour
 	yearShort   = 3000 // turns, where NOD_YEAR names no other number
 	yearWorkers = 8
@@ -30,15 +31,18 @@ const (
 // month how large the store is, how long a start takes, and how much memory is in use.
 // NOD_YEAR=N plays its first N turns.
 func BenchmarkYear(b *testing.B) {
-	turns := yearShort
+	turns, people := yearShort, yearPeople
+	if n, err := strconv.Atoi(os.Getenv("NOD_PEOPLE")); err == nil {
+		people = n
+	}
 	if n, err := strconv.Atoi(os.Getenv("NOD_YEAR")); err == nil {
 		turns = n
 	}
 	for b.Loop() {
-		y := &year{b: b, path: filepath.Join(b.TempDir(), "nod.db"), began: time.Now()}
+		y := &year{b: b, turns: people * yearEach, path: filepath.Join(b.TempDir(), "nod.db"), began: time.Now()}
 		fmt.Fprintf(os.Stderr, "| month | turns | store | start to ready | heap | turns a second |\n| --- | --- | --- | --- | --- | --- |\n")
 		for month := 1; y.played < turns; month++ {
-			y.play(min(month*yearTurns/12, turns))
+			y.play(min(month*y.turns/12, turns))
 			y.report(month)
 		}
 	}
@@ -46,6 +50,7 @@ func BenchmarkYear(b *testing.B) {
 
 type year struct {
 	b      *testing.B
+	turns  int
 	path   string
 	played int
 	began  time.Time
@@ -53,7 +58,7 @@ type year struct {
 
 // now is the time of a turn.
 func (y *year) now(turn int64) time.Time {
-	return y.began.Add(time.Duration(turn) * (365 * 24 * time.Hour / yearTurns))
+	return y.began.Add(time.Duration(turn) * (365 * 24 * time.Hour / time.Duration(y.turns)))
 }
 
 // play opens the store and plays turns up to a number.
