@@ -53,6 +53,7 @@ var list = map[string]struct {
 	"internal/script/cards.go":              {1, "an input of the fuzzer that is none", "make fuzz"},
 	"internal/sim/sim_test.go":              {2, "-short, or raced: fewer episodes", "make test, without the detector"},
 	"internal/work/work.go":                 {4, "-short: none; of the adapters: minutes", long},
+	"internal/volatile/disk_linux.go":       {1, "no /dev/fuse, or no right to mount", inFull},
 	"llm/args/fuzz_test.go":                 {1, "no recorded exchanges", beside},
 	"llm/openai/fuzz_test.go":               {1, "an input of the fuzzer that is none", "make fuzz"},
 	"llm/openai/replay_test.go":             {1, "no recordings", beside},
