@@ -155,6 +155,27 @@ func TestFilesBefore(t *testing.T) {
 	}
 }
 
+// A mention alone below somebody's report brings the report along. Later a file of somebody
+// who has not called comes along as context.
+func TestBareMention(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakeslack.Options{}, nil)
+	root := o.fake.Say("U0BOB", general, "deploy fails with E42")
+	o.fake.Reply("U0ADA", general, root, fakeslack.Mention)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if m := o.in.Messages[0]; m.Aside || m.Text != "" || len(m.Quoted) != 1 || m.Quoted[0].Text != "deploy fails with E42" {
+		t.Errorf("the mention is %+v", m.Message)
+	}
+	o.in.Do(func() {
+		o.in.Threads[thread(general, root)] = chat.Standing{Known: true, Callers: []chat.UserID{"U0ADA"}}
+	})
+	o.fake.Write(fakeslack.Line{User: "U0CLEO", Channel: general, Thread: root, Text: "here it is", Files: []fakeslack.Upload{{Name: "log.txt", Data: []byte("E42 in main")}}})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	if m := o.in.Messages[1]; !m.Aside || m.Text != "here it is" || len(m.Files) != 1 || m.Files[0].Text != "E42 in main" {
+		t.Errorf("the file is %+v", m.Message)
+	}
+}
+
 // A message that somebody linked to is added by Slack a while later: it is context for the
 // next call, and once.
 func TestUnfurledLater(t *testing.T) {

@@ -122,6 +122,34 @@ func TestLastCall(t *testing.T) {
 	}
 }
 
+// A model calls tools by names that no provider takes back: what goes back has names that
+// all take.
+func TestOddToolNames(t *testing.T) {
+	t.Parallel()
+	takes := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	for _, name := range []string{"multi_tool_use.parallel", "look<|channel|>json", "functions.look", "", "look up", "default_api:look", strings.Repeat("long_", 20), "look\n", "工具", "клock"} {
+		p := speak.Prompt{Tools: []llm.Tool{{Name: "look"}}, Turns: [][]speak.Item{{
+			{Said: "ada: hi"}, {Step: &speak.Doing{Calls: []speak.Call{{ID: "1-1-1", Tool: name, Args: "{}", Object: true}}, Results: []string{"there is no such tool"}}},
+		}}}
+		for _, last := range []bool{false, true} {
+			p.LastCall = last
+			r := speak.NativeTools{}.Request(p)
+			for _, m := range r.Messages {
+				for _, c := range m.Calls {
+					if !takes.MatchString(c.Name) {
+						t.Errorf("%q goes back as %q", name, c.Name)
+					}
+				}
+			}
+			for _, tool := range r.Tools {
+				if !takes.MatchString(tool.Name) {
+					t.Errorf("%q is offered as %q", name, tool.Name)
+				}
+			}
+		}
+	}
+}
+
 // Reasoning is no content in any protocol, and goes back in its own form, beside the
 // calls.
 func TestReasoningIsNoContent(t *testing.T) {
