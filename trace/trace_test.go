@@ -107,6 +107,20 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// A turn that a limit of the file ends is no error.
+func TestLimitedTurn(t *testing.T) {
+	for limited, want := range map[bool]string{true: "nod.outcome=limited", false: "nod.outcome=failed ERROR failed"} {
+		var log []memory.Entry
+		for i, b := range []memory.Body{memory.Opened{Turn: 1, Name: "1-a"}, memory.Failed{Turn: 1, Limited: limited}, memory.Ended{Turn: 1}} {
+			log = append(log, memory.Entry{Seq: uint64(i + 1), At: begun, Body: b})
+		}
+		spans := trace.Spans(thread, log, trace.Options{})
+		if len(spans) != 1 || !strings.HasSuffix(line(spans[0]), want) {
+			t.Errorf("%v, want %s", spans, want)
+		}
+	}
+}
+
 // A span is final when it ends. Another process with a longer log reads the same span
 // at any time.
 func TestSpansNeverChange(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -231,6 +232,35 @@ tools:
 			}
 		})
 	}
+}
+
+// Take compares exported fields, so no type of the file may hide its value in others.
+func TestTakeSeesAll(t *testing.T) {
+	seen := map[reflect.Type]bool{typeSecret: true}
+	var walk func(reflect.Type)
+	walk = func(of reflect.Type) {
+		if seen[of] {
+			return
+		}
+		seen[of] = true
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			walk(of.Elem())
+		case reflect.Struct:
+			known := fieldsOf(of)
+			for _, f := range known.fields {
+				walk(f.Type)
+			}
+			if len(known.fields) == 0 && of != typeStore && of != reflect.TypeFor[Amount]() && !strings.HasSuffix(of.Name(), "Keys") {
+				t.Errorf("%v has no keys; is it compared?", of)
+			}
+		default:
+			if !of.Comparable() {
+				t.Errorf("%v can't be compared", of)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config]())
 }
 
 func TestLenientNeedsNoEnvironment(t *testing.T) {
