@@ -196,7 +196,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	close(described)
 	name := regexp.MustCompile(`nod_[a-z_]+`)
 	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true, // made with what they are of
-		"nod_spans_total": true, "nod_build_info": true, "nod_ready": true, "nod_approvals_waiting": true}
+		"nod_spans_total": true, "nod_build_info": true, "nod_ready": true, "nod_approvals_waiting": true, "nod_limit_used_ratio": true}
 	for d := range described {
 		if n := name.FindString(d.String()); n != "" {
 			there[n] = true
