@@ -9,6 +9,7 @@ package thought
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -75,6 +76,7 @@ type Splitter struct {
 	begun  bool   // some of the text is decided
 	said   bool   // some of it is an answer
 	spaced bool   // the answer is empty or ends with white space
+	tail   string // of the text, two characters and more
 	skips  bool   // white space, behind a tag
 	inLine bool   // its line has something before
 	fence  string // the opening marks of the block of code that is open
@@ -168,11 +170,25 @@ func (s *Splitter) readSign(last bool) {
 		}
 	case name == "analysis", sign(openSign) != "" && !strings.HasSuffix(sign(openSign), "/>"):
 		s.open()
+	case sign(closeSign) != "" && s.quoted():
+		s.put(sign(closeSign))
 	case sign(closeSign) != "":
 		s.close(true)
 	case s.inside || sign(channelSign) != "":
 		s.end()
 	}
+}
+
+// quotes are the pairs of marks between which a closing tag is spoken of.
+var quotes = []string{`""`, "''", "“”", "‘’", "«»", "()"}
+
+// quoted says whether the sign that was just read stands between two such marks, the first
+// of which opens a word, in a text without thoughts.
+func (s *Splitter) quoted() bool {
+	next, _ := utf8.DecodeRuneInString(s.held)
+	mark, n := utf8.DecodeLastRuneInString(s.tail)
+	before := s.tail[:len(s.tail)-n]
+	return !s.inside && !s.opened && slices.Contains(quotes, string([]rune{mark, next})) && strings.TrimRight(before, " \t\n(") != before
 }
 
 // longest is how much of a line is held back, in bytes.
@@ -276,6 +292,8 @@ func (s *Splitter) pass(n int) {
 
 // put gives out a text.
 func (s *Splitter) put(text string) {
+	s.tail += text[max(0, len(text)-2*utf8.UTFMax):]
+	s.tail = s.tail[max(0, len(s.tail)-2*utf8.UTFMax):]
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		s.inLine = strings.TrimSpace(text[i:]) != ""
 	} else {

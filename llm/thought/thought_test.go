@@ -58,6 +58,9 @@ func TestSplit(t *testing.T) {
 		{"words for people beside a thought", "<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>", "I look.", "plan"},
 		{"a call on its channel stays", "<|channel|>commentary to=functions.find <|constrain|>json<|message|>{\"q\":1}<|call|>", "<|channel|>commentary to=functions.find <|constrain|>json<|message|>{\"q\":1}<|call|>", ""},
 
+		{"a closing tag in quotes", "It ends with \"</think>\" or (</think>), “</thinking>” too.", "It ends with \"</think>\" or (</think>), “</thinking>” too.", ""},
+		{"a closing tag behind a quote", "He said \"no\"</think>\"Oslo.\"", "\"Oslo.\"", "He said \"no\""},
+		{"a quoted closing tag ends a thought", "<think>a \"</think>\" Oslo.", "\" Oslo.", "a \""},
 		{"in code", "Write `<think>x</think>` there.", "Write `<think>x</think>` there.", ""},
 		{"in code of two marks", "Write ``<think>` `` there.", "Write ``<think>` `` there.", ""},
 		{"in a block", "So:\n```xml\n<think>x</think>\n```\nDone.", "So:\n```xml\n<think>x</think>\n```\nDone.", ""},
