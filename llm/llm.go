@@ -172,6 +172,7 @@ const (
 type Error struct {
 	Fault      Fault
 	Status     int    // HTTP, 0 where there was none
+	Where      string // the address that was called, where it may be wrong
 	Code       string // the provider's word for it, such as model_not_found; "" where it has none
 	Message    string
 	RetryAfter time.Duration

@@ -3,16 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/exec"
-	stdpath "path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +19,7 @@ import (
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
+	"nod/llm/openai"
 	"nod/memory/audit"
 	"nod/memory/sqlite"
 	"nod/trace/otlp"
@@ -257,61 +255,12 @@ func tryKey(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, 
 	return found, err
 }
 
-// unlisted is a word on a list of models that does not name one: it may be misspelled.
-// Lists leave some out, and write a tag or a folder with others.
-func unlisted(list io.Reader, model string) string {
-	const mostList = 16 << 20
-	var said struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	if json.NewDecoder(io.LimitReader(list, mostList)).Decode(&said) != nil || len(said.Data) == 0 {
-		return ""
-	}
-	bare, _, _ := strings.Cut(model, ":")
-	for _, m := range said.Data {
-		id, _, _ := strings.Cut(m.ID, ":")
-		if id == bare || stdpath.Base(id) == stdpath.Base(bare) {
-			return ""
-		}
-	}
-	return fmt.Sprintf(", whose list of %d models does not name it", len(said.Data))
-}
-
-// tryModel lists the endpoint's models, which costs nothing. An endpoint that
-// has no list is only known to answer.
+// tryModel asks the endpoint about itself, which costs nothing.
 func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
 	if cfg.Offline() {
 		return "the built-in demo model, as there is neither a key nor an address", nil
 	}
-	base, query, _ := strings.Cut(cfg.LLM.BaseURL, "?")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/models", nil)
-	if err != nil {
-		return "", err
-	}
-	req.URL.RawQuery = query
-	if cfg.LLM.APIKey.IsSet() {
-		req.Header.Set("Authorization", "Bearer "+cfg.LLM.APIKey.Reveal())
-	}
-	// As the calls of the model do, which follow no redirection.
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("the endpoint can't be reached: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	switch {
-	case elsewhere(resp):
-		return "", fmt.Errorf("the endpoint leads elsewhere (status %d), where no conversation is taken to; write the address that it leads to as llm.base_url", resp.StatusCode)
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return "", fmt.Errorf("the endpoint refuses the key (status %d); look at llm.api_key", resp.StatusCode)
-	case resp.StatusCode >= http.StatusInternalServerError:
-		return "", fmt.Errorf("the endpoint answers with status %d", resp.StatusCode)
-	case resp.StatusCode == http.StatusOK:
-		return cfg.LLM.Model + " at " + plainURL(cfg.LLM.BaseURL) + unlisted(resp.Body, cfg.LLM.Model), nil
-	}
-	return fmt.Sprintf("%s answers (it has no list of models)", plainURL(cfg.LLM.BaseURL)), nil
+	return openai.Try(ctx, openai.Options{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey, Model: cfg.LLM.Model})
 }
 
 // tryTraces sends a request without spans, which leaves nothing behind.
@@ -320,13 +269,6 @@ func tryTraces(ctx context.Context, t *config.Traces) (string, error) {
 		return "", fmt.Errorf("%w; look at traces.otlp and traces.headers", err)
 	}
 	return plainURL(t.OTLP), nil
-}
-
-// elsewhere says whether an answer leads to another host, or from http to https.
-func elsewhere(resp *http.Response) bool {
-	to, err := resp.Location()
-	from := resp.Request.URL
-	return resp.StatusCode >= 300 && resp.StatusCode < 400 && err == nil && (to.Host != from.Host || to.Scheme != from.Scheme)
 }
 
 // plainURL is an address without its query, which may hold a key.

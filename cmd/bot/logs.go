@@ -101,6 +101,8 @@ func discreet(a slog.Attr) slog.Attr {
 	switch {
 	case fault.Status != 0 && fault.Code != "":
 		words += fmt.Sprintf(" (status %d, %s)", fault.Status, fault.Code)
+	case fault.Where != "":
+		words += fmt.Sprintf(" (status %d at %s)", fault.Status, fault.Where)
 	case fault.Status != 0:
 		words += fmt.Sprintf(" (status %d)", fault.Status)
 	}

@@ -91,7 +91,7 @@ func TestCheckPrintsNoKey(t *testing.T) {
 func TestCheckAsksAtTheWholeAddress(t *testing.T) {
 	t.Parallel()
 	models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/models" || r.URL.RawQuery != "key=hunter2-in-the-url" {
+		if r.URL.Path != "/v1/models" && r.URL.Path != "/v1/chat/completions" || r.URL.RawQuery != "key=hunter2-in-the-url" {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))

@@ -127,6 +127,11 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if len(req.Messages) == 0 { // what a check sends is no request
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error":{"message":"Invalid 'messages': empty array.","type":"invalid_request_error"}}`))
+		return
+	}
 	why := strict(req)
 	if req.Choice == "none" {
 		req.Tools = nil

@@ -33,6 +33,7 @@ type exchange struct {
 	cancel context.CancelFunc
 	tail   *time.Timer // see lingers
 
+	where  string // the address without the query
 	status int
 	header http.Header
 	body   []byte // of all but streams
@@ -47,6 +48,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.sends)), nil }
 		req.Body, _ = req.GetBody()
 	}
+	x.where = req.URL.String()
 	req.URL.RawQuery = x.query
 	resp, err := x.http.Do(req)
 	if err != nil {
@@ -123,6 +125,9 @@ func (x *exchange) explain(err error) error {
 		}
 	}
 	f := refusal(x.status, said)
+	if x.status == http.StatusNotFound {
+		f.public.Where = x.where
+	}
 	if f.public.Fault == llm.Overloaded || f.public.Fault == llm.Unreachable {
 		f.public.RetryAfter = retryAfter(x.header, x.now())
 	}

@@ -90,7 +90,7 @@ func TestResponsesFail(t *testing.T) {
 		{"failed, silently", served{body: sse(`{"type":"response.failed","response":{"status":"failed"}}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}},
 		{"error event", served{body: "event: error\n" + sse(`{"type":"error","code":"invalid_request_error","message":"m"}`)}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}},
 		{"an error instead", served{body: `{"error":{"message":"m","code":400}}`}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}},
-		{"not there", served{status: 404, body: `404 page not found`}, llm.Error{Fault: llm.Refused, Status: 404, Message: "404 page not found"}},
+		{"not there", served{status: 404, body: `404 page not found`}, llm.Error{Fault: llm.Refused, Status: 404, Message: "404 page not found", Where: "http://model.test/v1/responses"}},
 		{"lost", served{err: errors.New("reset")}, llm.Error{Fault: llm.Unreachable, Message: "reset"}},
 	}
 	for _, tt := range tests {

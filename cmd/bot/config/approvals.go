@@ -159,14 +159,36 @@ func (k *checker) ways(key string, a Approvals) {
 	}
 }
 
-// possible refuses groups and roles that no platform of the file has.
+// slackID are the letters with which ids of Slack begin, by the kind of a rule. Ids of
+// Discord are numbers, whatever they name.
+var slackID = map[string]string{"user": "UW", "group": "S", "channel": "CDG"}
+
+var inSlackID = regexp.MustCompile(`^[A-Z][A-Z0-9]+$`)
+
+var discordID = regexp.MustCompile(`^[0-9]{1,20}$`)
+
+// possible refuses rules for which no platform of the file has a person or place.
 func (k *checker) possible(key string, rules []string) {
+	k.on(key, rules, k.c.Slack != nil, k.c.Discord != nil)
+}
+
+func (k *checker) on(key string, rules []string, slack, discord bool) {
 	for i, rule := range rules {
-		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
-		case strings.HasPrefix(rule, "role:") && slack && !discord:
+		kind, id, _ := strings.Cut(rule, ":")
+		first := slackID[kind]
+		switch {
+		case first == "" && kind != "role" || !slack && !discord || k.doubtful(item(key, i)):
+		case kind == "role" && !discord:
 			k.at(item(key, i), "is a role, of which Slack has none, so nobody could be it; write group:ID or user:ID")
-		case strings.HasPrefix(rule, "group:") && discord && !slack:
+		case kind == "group" && !slack:
 			k.at(item(key, i), "is a user group, of which Discord has none, so nobody could be in it; write role:ID or user:ID")
+		case slack && inSlackID.MatchString(id) && strings.Contains(first, id[:1]) || discord && kind != "group" && discordID.MatchString(id):
+		case slack && !discord:
+			k.at(item(key, i), "has no id of Slack; copy it there, as in %s:%s0123ABCD", kind, first[:1])
+		case discord && !slack:
+			k.at(item(key, i), "has no id of Discord; copy it there, as in %s:1258291200029360128", kind)
+		default:
+			k.at(item(key, i), "has neither an id of Slack nor one of Discord; copy it there")
 		}
 	}
 }
@@ -307,8 +329,6 @@ func (c *Config) deafDirectly() bool {
 	return c.Slack != nil && deaf(c.Slack.Allow) || c.Discord != nil && deaf(c.Discord.Allow)
 }
 
-var discordID = regexp.MustCompile(`^[0-9]{5,20}$`)
-
 var notifyWord = ruleOf("mention, dm or channel:ID")
 
 // notifyProblem names the mistake in a word of notify.
@@ -321,15 +341,10 @@ func notifyProblem(word string) string {
 
 // notify checks where those who may decide hear of an approval.
 func (k *checker) notify(key string, words []string) {
+	k.possible(key, words)
 	for i, word := range words {
-		id, channel := strings.CutPrefix(word, notifyChannel)
-		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
-		case word == notifyDM && k.c.deafDirectly():
+		if word == notifyDM && k.c.deafDirectly() {
 			k.at(item(key, i), "would be of no use: allow names channels only, so nobody who decides in a direct conversation is heard; name people or groups there too, or write mention or channel:ID")
-		case channel && slack && !discord && discordID.MatchString(id):
-			k.at(item(key, i), "is no channel of Slack, whose ids begin with C or G")
-		case channel && discord && !slack && !discordID.MatchString(id):
-			k.at(item(key, i), "is no channel of Discord, whose ids are numbers")
 		}
 	}
 }

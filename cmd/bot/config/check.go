@@ -47,6 +47,7 @@ func (k *checker) written(key string) bool { return k.c.Written(key) }
 
 func (k *checker) platforms() {
 	if s := k.c.Slack; s != nil {
+		k.on("slack.allow", s.Allow, true, false)
 		for method, n := range s.Limits {
 			key := "slack.limits." + method
 			if !slices.Contains(SlackMethods, method) {
@@ -56,6 +57,7 @@ func (k *checker) platforms() {
 		}
 	}
 	if s := k.c.Discord; s != nil {
+		k.on("discord.allow", s.Allow, false, true)
 		for name, n := range s.Limits {
 			if name != "global" {
 				k.at("discord.limits."+name, "is no limit that can be set; write global")

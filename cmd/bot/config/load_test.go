@@ -345,8 +345,8 @@ func TestTheSameFileElsewhere(t *testing.T) {
 func TestNormalForms(t *testing.T) {
 	c := mustLoad(t, `
 llm: {base_url: "http://localhost:11434/v1/", images: false}
-slack: {app_token: xapp-1, bot_token: xoxb-1, api_url: "http://127.0.0.1:9/api", allow_bots: [B1, 123456789012345678]}
-discord: {token: x, api_url: "http://127.0.0.1:9/api/", shards: 3}
+slack: {app_token: xapp-1, bot_token: xoxb-1, api_url: "http://127.0.0.1:9/api", allow_bots: [B1]}
+discord: {token: x, allow_bots: [123456789012345678], api_url: "http://127.0.0.1:9/api/", shards: 3}
 tools:
   wikipedia: {language: de}
   search: {provider: tavily, api_key: x}
@@ -359,7 +359,7 @@ tools:
 	for name, pair := range map[string][2]any{
 		"base_url": {c.LLM.BaseURL, "http://localhost:11434/v1"}, "images": {c.LLM.Images, ImagesNo},
 		"slack": {c.Slack.APIURL, "http://127.0.0.1:9/api/"}, "discord": {c.Discord.APIURL, "http://127.0.0.1:9/api"},
-		"bots": {c.Slack.AllowBots, []string{"B1", "123456789012345678"}}, "shards": {c.Discord.Shards, Shards(3)},
+		"bots": {append(c.Slack.AllowBots, c.Discord.AllowBots...), []string{"B1", "123456789012345678"}}, "shards": {c.Discord.Shards, Shards(3)},
 		"server": {c.Tools.MCP[0].Command, []string{"/etc/nod/server", "./x"}},
 		"risk":   {c.Tools.MCP[0].Risk, mcp.Risks{"*": tools.Never}}, "other risk": {c.Tools.MCP[1].Risk, mcp.Risks{"*": tools.Ask}},
 		"parameters": {

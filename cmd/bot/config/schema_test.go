@@ -90,7 +90,7 @@ var judged = []struct {
 	ok   bool
 }{
 	// what is written without quotes, or not at all
-	{`slack: {app_token: xapp-1, bot_token: xoxb-1, allow_bots: [123456789012345678]}`, true},
+	{`discord: {token: x, allow_bots: [123456789012345678]}`, true},
 	{`tools: {mcp: [{name: x, command: [npx, --port, 3000], headers: {}}]}`, true},
 	{`tools: {mcp: [{name: x, url: "https://x.example/", headers: {X-Version: 2, Empty: }}]}`, true},
 	{`tools: {commands: [{name: x, argv: [sleep, 5], stdin: 7}]}`, true},

@@ -131,7 +131,7 @@ type Slack struct {
 	External  Trust          `yaml:"external" default:"ignore" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`
 	Guests    Trust          `yaml:"guests" default:"ask" doc:"Guest accounts of the own workspace, in the same words. Default ask"`
 	Allow     []string       `yaml:"allow" schema:"on-slack,some" default:"[everyone]" want:"would let nobody be heard; write everyone, user:ID, group:ID or channel:ID" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
-	AllowBots []string       `yaml:"allow_bots" schema:"id" doc:"Ids of bots that it answers"`
+	AllowBots []string       `yaml:"allow_bots" schema:"slack-bot" doc:"Ids of bots that it answers"`
 }
 
 // Discord is the connection of one Discord bot.
@@ -141,10 +141,10 @@ type Discord struct {
 	Shards    Shards         `yaml:"shards" doc:"auto, or a number of gateway connections. Default auto"`
 	Commands  bool           `yaml:"commands" default:"true" doc:"Register /ask, /stop and the other commands. Default true"`
 	Limits    map[string]int `yaml:"limits" doc:"global: calls a second, where the bot has been given more than 50"`
-	Guilds    []string       `yaml:"guilds" schema:"id" doc:"Ids of the servers that are served; empty: those whose owner owns the app or is in its team, and all where the app is not public"`
+	Guilds    []string       `yaml:"guilds" schema:"snowflake" doc:"Ids of the servers that are served; empty: those whose owner owns the app or is in its team, and all where the app is not public"`
 	Allow     []string       `yaml:"allow" default:"[everyone]" schema:"on-discord,some" want:"would let nobody be heard; write everyone, user:ID, role:ID or channel:ID" doc:"Who is heard: everyone, user:ID, role:ID or channel:ID. Default [everyone]"`
 	Follow    DiscordFollow  `yaml:"follow" default:"auto" doc:"callers: whoever has called it in a thread needs no new mention there; thread: nobody does; mentions: everybody does; auto: callers where the MESSAGE_CONTENT intent is on, else mentions. Default auto"`
-	AllowBots []string       `yaml:"allow_bots" schema:"id" doc:"Ids of bots that it answers"`
+	AllowBots []string       `yaml:"allow_bots" schema:"snowflake" doc:"Ids of bots that it answers"`
 }
 
 // HTTP is the listener for /healthz, /readyz and /metrics, and the operator's page.
