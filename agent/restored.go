@@ -44,8 +44,12 @@ func Restored(log *Log, p Prove, shown chat.Shown) (b memory.Lost, ok bool) {
 	return memory.Lost{Reason: "the store came back older: the card shows more than the log", Call: c.ID, Shows: shows}, c.Open()
 }
 
-// asksFor says whether the call was ever asked for under a digest that begins so.
+// asksFor says whether the call was ever asked for under a digest that begins so. A card
+// without a readable one may show anything.
 func asksFor(c *thread.Call, digest string) bool {
+	if digest == "" {
+		return false
+	}
 	return strings.HasPrefix(c.Ask.First, digest) || strings.HasPrefix(c.Asked.Digest, digest) ||
 		slices.ContainsFunc(c.Edits.Made, func(b memory.Changed) bool { return strings.HasPrefix(b.Digest, digest) })
 }
