@@ -51,7 +51,6 @@ type Options struct {
 	External string         // people of other organisations: ignore (default), ask, allow
 	Guests   string         // guests of the own workspace: ask (default), ignore, allow
 	Groups   bool           // an approver rule names a user group
-	Deciders []string       // the user groups that an approver rule names
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
 	NameWait     time.Duration // a message waits no longer for the names in it, and for those of a whole thread four times as long; default 800 ms

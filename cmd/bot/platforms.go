@@ -21,7 +21,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
 		Sockets: s.Sockets, DM: string(s.DM), Limits: s.Limits, External: string(s.External), Guests: string(s.Guests),
-		Groups: usesGroups(cfg), Deciders: ruled("group:", cfg.Approvers()), Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
+		Groups: usesGroups(cfg), Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
 	}
 }
 
@@ -55,8 +55,17 @@ func (p *program) newSlack() (platform, error) {
 
 // trySlack tries both tokens.
 func trySlack(ctx context.Context, cfg *config.Config) (string, error) {
-	found, err := slacksetup.Check(ctx, slackOptions(cfg))
+	found, err := slacksetup.Check(ctx, slackOptions(cfg), rulesOf(cfg, cfg.Slack.Allow))
 	return strings.Join(found, ", "), err
+}
+
+// rulesOf are all rules that name somebody or a place, those of who is heard among them.
+func rulesOf(cfg *config.Config, heard []string) []string {
+	all := slices.Concat(cfg.Approvers(), cfg.Askers(), heard)
+	for _, r := range cfg.Limits.Raise {
+		all = append(all, r.For...)
+	}
+	return all
 }
 
 // slackManifest is the app that this configuration needs.
@@ -118,7 +127,7 @@ func (p *program) ended(process string) bool {
 
 // tryDiscord tries the token, the intents and the permissions.
 func tryDiscord(ctx context.Context, cfg *config.Config) (string, error) {
-	found, err := discordsetup.Check(ctx, discordOptions(cfg))
+	found, err := discordsetup.Check(ctx, discordOptions(cfg), rulesOf(cfg, cfg.Discord.Allow))
 	return strings.Join(found, ", "), err
 }
 

@@ -23,8 +23,8 @@ import (
 
 // Check tries the token without changing anything, and says what it found: the
 // bot's name, intents, permissions in each guild. The error names what is
-// missing.
-func Check(ctx context.Context, o discord.Options) ([]string, error) {
+// missing, and rules that name nobody there.
+func Check(ctx context.Context, o discord.Options, rules []string) ([]string, error) {
 	w := api.New(o.Client())
 	ask := func(path string, into any) error {
 		return w.Call(ctx, api.Request{Method: "GET", Path: path, Priority: outbox.Approval, Answer: into})
@@ -46,7 +46,27 @@ func Check(ctx context.Context, o discord.Options) ([]string, error) {
 	found = append(found, notes...)
 	servers, failed := checkGuilds(ask, me.ID, o.Roles)
 	places, closed := checkPlaces(ask, me.ID, o.Channels)
-	return append(append(found, servers...), places...), errors.Join(err, failed, closed)
+	err = errors.Join(err, failed, closed)
+	for _, rule := range slices.Compact(slices.Sorted(slices.Values(rules))) {
+		err = errors.Join(err, look(ask, rule))
+	}
+	return append(append(found, servers...), places...), err
+}
+
+// look looks up whom or which place a rule means. Another platform's is nobody here, and
+// roles are looked at with their servers.
+func look(ask func(string, any) error, rule string) error {
+	kind, id, _ := strings.Cut(rule, ":")
+	path := map[string]string{"user": "/users/", "channel": "/channels/"}[kind]
+	if path == "" || id == "" || strings.Trim(id, "0123456789") != "" {
+		return nil
+	}
+	var said struct{}
+	switch err := ask(path+url.PathEscape(id), &said); api.Code(err) {
+	case discordgo.ErrCodeUnknownUser, discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeMissingAccess:
+		return fmt.Errorf("%s: the bot sees none with this id: correct it, or invite the bot there", rule)
+	}
+	return nil
 }
 
 // checkApplication says whether the application is set up as the configuration

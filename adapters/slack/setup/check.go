@@ -24,8 +24,8 @@ import (
 // Check tries both tokens without changing anything, and says what it found: the
 // workspace, the bot's name, that sockets can be opened, which forms of messages
 // the workspace takes. The error names what Slack refuses, every scope that is
-// missing, and tokens that are of two apps.
-func Check(ctx context.Context, o slack.Options) ([]string, error) {
+// missing, tokens that are of two apps, and rules that name nobody there.
+func Check(ctx context.Context, o slack.Options, rules []string) ([]string, error) {
 	w := api.New(o.Client(o.BotToken))
 	who, err := w.Whoami(ctx, outbox.Approval)
 	if err != nil {
@@ -41,7 +41,10 @@ func Check(ctx context.Context, o slack.Options) ([]string, error) {
 		found = append(found, "sockets can be opened")
 	}
 	found = append(found, tryForms(ctx, w)...)
-	found = append(found, silent(ctx, w, o.Deciders)...)
+	for _, rule := range unique(rules) {
+		note, failed := look(ctx, w, rule)
+		found, err = append(found, note), errors.Join(err, failed)
+	}
 	notes, failed := tryChannels(ctx, w, o.Channels)
 	found, err = append(found, notes...), errors.Join(err, failed)
 	return slices.DeleteFunc(found, func(s string) bool { return s == "" }), err
@@ -180,18 +183,45 @@ func withHint(err error, kind string) error {
 	return err
 }
 
-// silent names the user groups of approvers in which there is nobody to ring with.
-func silent(ctx context.Context, w *api.Client, groups []string) (out []string) {
-	for _, id := range groups {
-		users, err := w.Members(ctx, id)
-		switch {
-		case api.Code(err) == api.NoGroup:
-			out = append(out, fmt.Sprintf("the user group %s is disabled, or there is none: nobody in it can approve", id))
-		case err == nil && len(users) == 0:
-			out = append(out, fmt.Sprintf("the user group %s has no members: nobody in it can approve", id))
-		}
+func unique(rules []string) []string { return slices.Compact(slices.Sorted(slices.Values(rules))) }
+
+// look looks up whom or which place a rule means. Another platform's is nobody here.
+func look(ctx context.Context, w *api.Client, rule string) (note string, failed error) {
+	kind, id, _ := strings.Cut(rule, ":")
+	ask := func(method, key string, answer any) error {
+		return w.Call(ctx, api.Request{Method: method, Args: url.Values{key: {id}}, Priority: outbox.Approval, Answer: answer})
 	}
-	return out
+	var err error
+	switch {
+	case id == "" || id[0] < 'A': // a number is Discord's
+		return "", nil
+	case kind == "user":
+		var said struct {
+			User struct {
+				Deleted bool `json:"deleted"`
+			} `json:"user"`
+		}
+		if err = ask("users.info", "user", &said); said.User.Deleted {
+			return fmt.Sprintf("%s is a deactivated account", rule), nil
+		}
+	case kind == "group":
+		var users []string
+		if users, err = w.Members(ctx, id); err == nil && len(users) == 0 {
+			return fmt.Sprintf("the user group %s has no members: nobody in it can approve", id), nil
+		}
+	case kind == "channel":
+		err = ask("conversations.info", "channel", nil)
+	}
+	switch api.Code(err) {
+	case "user_not_found", "user_not_visible", "channel_not_found":
+		return "", fmt.Errorf("%s: the bot sees none with this id: correct it, or invite the bot there", rule)
+	case api.NoGroup:
+		return "", fmt.Errorf("%s: the user group is disabled, or there is none: nobody in it can approve", rule)
+	}
+	if err != nil {
+		return fmt.Sprintf("%s can't be looked up (%s)", rule, err), nil
+	}
+	return "", nil
 }
 
 // tryChannels says whether the bot can write in the channels in which cards are to

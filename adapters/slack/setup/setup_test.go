@@ -76,8 +76,11 @@ func TestCheck(t *testing.T) {
 	opt := func(s *fakeslack.Server, app, bot string) slack.Options {
 		return slack.Options{AppToken: app, BotToken: bot, APIURL: s.APIURL()}
 	}
-	ringing := opt(f, f.AppToken(), f.BotToken())
-	ringing.Deciders = []string{"S0OPS", "S0OFF", "S0EMPTY"}
+	rules := map[string][]string{
+		"ids":    {"requester", "user:U0ADA", "user:U0ADA", "user:U0GONE", "user:123", "group:S0OPS", "group:S0EMPTY", "channel:C0GENERAL"},
+		"no ids": {"user:U0NOPE", "group:S0OFF", "group:S0NOPE", "channel:C0NOPE"},
+	}
+	f.AddUser(fakeslack.User{ID: "U0GONE", Name: "gone", Deleted: true})
 	f.SetGroup(fakeslack.Group{ID: "S0OFF", Handle: "off", Users: []string{"U0BOB"}, Disabled: true})
 	f.SetGroup(fakeslack.Group{ID: "S0EMPTY", Handle: "empty"})
 	const ws, forms = "workspace fake (https://fake.slack.com/), as @nod", "it takes all forms of messages"
@@ -87,7 +90,14 @@ func TestCheck(t *testing.T) {
 		says, err string
 	}{
 		{"fine", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms, ""},
-		{"groups", ringing, ws + "; all scopes are there; sockets can be opened; " + forms + "; the user group S0OFF is disabled, or there is none: nobody in it can approve; the user group S0EMPTY has no members: nobody in it can approve", ""},
+		{"ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms + "; the user group S0EMPTY has no members: nobody in it can approve; user:U0GONE is a deactivated account", ""},
+		{
+			"no ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms,
+			"channel:C0NOPE: the bot sees none with this id: correct it, or invite the bot there\n" +
+				"group:S0NOPE: the user group is disabled, or there is none: nobody in it can approve\n" +
+				"group:S0OFF: the user group is disabled, or there is none: nobody in it can approve\n" +
+				"user:U0NOPE: the bot sees none with this id: correct it, or invite the bot there",
+		},
 		{"scopes", opt(less, less.AppToken(), less.BotToken()), ws + "; sockets can be opened; " + forms, "app_mentions:read, assistant:write"},
 		{"bot token", opt(f, f.AppToken(), "xoxb-wrong"), "", "slack.bot_token"},
 		{"app token", opt(f, "xapp-wrong", f.BotToken()), ws + "; all scopes are there; " + forms, "slack.app_token"},
@@ -97,7 +107,7 @@ func TestCheck(t *testing.T) {
 		{"refused form", opt(picky, picky.AppToken(), picky.BotToken()), ws + "; all scopes are there; sockets can be opened; it takes 13 forms of messages and not these, for which a plainer one follows: steps, form 1: blocks.validate: invalid_blocks", ""},
 	}
 	for _, tt := range tests {
-		says, err := Check(t.Context(), tt.o)
+		says, err := Check(t.Context(), tt.o, rules[tt.name])
 		if got := strings.Join(says, "; "); got != tt.says {
 			t.Errorf("%s: says %q, want %q", tt.name, got, tt.says)
 		}
