@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -205,7 +206,7 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	thread := api.ThreadID(w.place)
 	out := a.convert(ctx, thread, m)
 	out.Aside, out.Outside, out.Quoted = w.aside, w.outside, append(said, out.Quoted...)
-	fresh, err := a.o.Inbox.Message(ctx, thread, out, api.MessageKey(m.ID))
+	fresh, err := a.o.Inbox.Message(ctx, thread, out, keysOf(m)...)
 	if err := a.Put(fresh, err); err != nil {
 		return err
 	}
@@ -257,7 +258,31 @@ func (a *Adapter) edited(ctx context.Context, m api.Message) error {
 	if ours, err := a.ours(ctx, w.place); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	return a.Put(a.o.Inbox.Edited(ctx, api.RefOf(w.place, m.ID), a.words(m).Readable(m.Said()), api.EditKey(m.ID, m.Edited)))
+	err = a.Put(a.o.Inbox.Edited(ctx, api.RefOf(w.place, m.ID), a.words(m).Readable(m.Said()), api.EditKey(m.ID, m.Edited)))
+	if keys := keysOf(m)[1:]; err == nil && len(keys) > 0 {
+		err = a.reframed(ctx, api.ThreadID(w.place), m, keys)
+	}
+	return err
+}
+
+// keysOf name a message, and what stands in its embeds and cards.
+func keysOf(m api.Message) []string {
+	out := []string{api.MessageKey(m.ID)}
+	if text := framedIn(m); text != "" {
+		out = append(out, fmt.Sprintf("discord:framed:%s:%x", m.ID, sha256.Sum256([]byte(text))))
+	}
+	return out
+}
+
+// reframed takes in embeds that a bot put in place of others, as builds do when they end:
+// context for the next call.
+func (a *Adapter) reframed(ctx context.Context, thread chat.ThreadID, m api.Message, keys []string) error {
+	from := a.from(m)
+	out := chat.Message{
+		Ref: api.RefOf(api.PlaceOf(thread), m.ID), From: from, Sent: api.SentAt(m.ID),
+		Quoted: a.cite(nil, from, m, framedIn(m)), Aside: true, Outside: true, About: true,
+	}
+	return a.Put(a.o.Inbox.Message(ctx, thread, out, keys...))
 }
 
 func (a *Adapter) deleted(ctx context.Context, d api.Deletion) error {

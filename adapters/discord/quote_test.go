@@ -1,8 +1,11 @@
 package discord
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"nod/adapters/discord/commands"
 	"nod/chat"
@@ -111,6 +114,37 @@ func TestFramedCall(t *testing.T) {
 		if quoted != tt.want {
 			t.Errorf("%d quotes %q, want %q", n, quoted, tt.want)
 		}
+	}
+}
+
+// What a bot puts in place of its embed in a thread of the bot's is context, once.
+func TestFrameChanges(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(opt *Options) { opt.Follow = front.FollowCallers })
+	frame := func(state string) map[string]any {
+		return map[string]any{"type": "rich", "title": "Build 512 " + state}
+	}
+	root := o.fake.Say(o.ada, o.general, o.mention()+" watch it")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.in.Do(func() {
+		o.in.Threads[thread(o.general, root)] = chat.Standing{Known: true, Callers: []chat.UserID{chat.UserID(o.ada)}}
+	})
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
+	said := o.fake.Say(o.fake.AddBot("ci"), root, "", fakediscord.With{Embeds: []any{frame("runs")}})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	for _, state := range []string{"runs", "failed", "failed"} {
+		o.fake.Reframe(said, frame(state))
+	}
+	o.fake.Say(o.ada, root, o.mention()+" and?")
+	o.in.Await(t, func() bool { return o.in.Messages[len(o.in.Messages)-1].Text == "and?" })
+	var quoted []string
+	for _, m := range o.in.Messages {
+		for _, q := range m.Quoted {
+			quoted = append(quoted, fmt.Sprint(m.Aside, m.Outside, " ", q.Text))
+		}
+	}
+	if diff := cmp.Diff([]string{"true true Build 512 runs", "true true Build 512 failed"}, quoted); diff != "" {
+		t.Errorf("quoted (-want +got):\n%s", diff)
 	}
 }
 

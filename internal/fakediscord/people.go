@@ -339,6 +339,15 @@ func (s *Server) Edit(message, text string) {
 	s.edited(m, past)
 }
 
+// Reframe lets a bot put other frames below its message.
+func (s *Server) Reframe(message string, embeds ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := must(s.messages, "message", message)
+	m.embeds = embeds
+	s.edited(m, m.Content)
+}
+
 // Delete deletes a message.
 func (s *Server) Delete(message string) {
 	s.mu.Lock()
