@@ -3,6 +3,7 @@
 package deploy
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -43,13 +44,17 @@ func TestAlertsByPromtool(t *testing.T) {
 	run(t, "prometheus", "promtool", "test", "rules", "nod.rules.test.yml")
 }
 
-// Every metric of the alerts is one that nod has, and the operator is told what
+// Every metric of the alerts and of the dashboard is one that nod has, and the operator is told what
 // every alert asks for.
 func TestAlertsAreDocumented(t *testing.T) {
 	rules, metrics, page := read(t, "prometheus/nod.rules.yml"), read(t, "../docs/metrics.md"), read(t, "../docs/operate.md")
-	for _, name := range regexp.MustCompile(`nod_[a-z_]+`).FindAllString(rules, -1) {
+	board := read(t, "grafana/nod.json")
+	if !json.Valid([]byte(board)) {
+		t.Error("the dashboard is no JSON")
+	}
+	for _, name := range regexp.MustCompile(`nod_[a-z_]+`).FindAllString(rules+board, -1) {
 		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(metrics, "`"+name+"`") {
-			t.Errorf("an alert asks for %s, which is not in docs/metrics.md", name)
+			t.Errorf("an alert or the dashboard asks for %s, which is not in docs/metrics.md", name)
 		}
 	}
 	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(rules, -1)

@@ -63,8 +63,13 @@ func (c Common) Outbox(platform string, budget func(bucket string) outbox.Budget
 			c.Observe.Limited(bucket)
 		}
 	}
+	waited := func(p outbox.Priority, d time.Duration) {
+		if c.Observe.Waited != nil {
+			c.Observe.Waited(p.String(), d)
+		}
+	}
 	failed := func(_ outbox.Priority, err error) { c.Logger.Debug("call "+platform, "error", err) }
-	return outbox.New(outbox.Options{Budget: budget, Hooks: outbox.Hooks{Paused: limited, Failed: failed}})
+	return outbox.New(outbox.Options{Budget: budget, Hooks: outbox.Hooks{Waited: waited, Paused: limited, Failed: failed}})
 }
 
 // Options set up a [Front].

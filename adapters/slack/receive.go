@@ -52,7 +52,9 @@ func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(contex
 	}
 	switch env.Type {
 	case "events_api":
+		inbound.Count(a.o.Observe.Event)
 	case "interactive":
+		inbound.Count(a.o.Observe.Event)
 		a.interacted(ctx, env.Payload, func(ctx context.Context, answer any) {
 			env.Answer = answer
 			ack(ctx, env)

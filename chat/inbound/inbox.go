@@ -6,14 +6,19 @@
 // It knows no platform: the adapter chooses the ids and the lane of an event.
 package inbound
 
+import "time"
+
 // Observe counts events of a connection, for metrics. A nil function is not called;
 // none may block.
 type Observe struct {
+	Event       func()              // something came over it
 	Reconnected func()              // it was lost, and is there again
 	Redelivered func()              // the platform sent an event again
 	Duplicate   func()              // an event was known already
 	Malformed   func()              // an event could not be understood
 	Limited     func(bucket string) // the platform refused a call as one too many
+	// Waited says how long a call to the platform waited before it was made.
+	Waited func(priority string, d time.Duration)
 }
 
 // Count calls f, unless it is nil.

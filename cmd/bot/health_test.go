@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -71,7 +72,7 @@ func TestHealth(t *testing.T) {
 	if code, _ := fetchPage(t, srv.URL+"/readyz"); code != http.StatusOK {
 		t.Errorf("readyz when all is connected: %d", code)
 	}
-	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
+	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}, {Seq: 2, At: time.Unix(100, 0)}}}
 	for _, b := range []memory.Body{
 		memory.Step{},
 		memory.Result{Tool: "clock", State: "done"},
@@ -81,9 +82,11 @@ func TestHealth(t *testing.T) {
 		memory.Ended{Turn: 1},
 		memory.Ended{Turn: 2},
 	} {
-		p.meter.Observe(run, memory.Entry{Body: b})
+		p.meter.Observe(run, memory.Entry{At: time.Unix(103, 0), Body: b})
 	}
 	o := p.meter.Connection("slack")
+	o.Event()
+	o.Waited("steps", 2*time.Second)
 	for i := range 1000 {
 		o.Limited(fmt.Sprintf("chat.postMessage C%d", i))
 		o.Limited(fmt.Sprintf("%d", i))
@@ -102,7 +105,8 @@ func TestHealth(t *testing.T) {
 		`nod_tool_calls_total{outcome="failed",tool="unknown"} 2`, `nod_rate_limited_total{bucket="chat.postMessage",platform="slack"} 1000`,
 		`nod_tool_calls_total{outcome="outcome unknown",tool="clock"} 0`, `nod_store_errors_total{operation="commit"} 0`,
 		`nod_ready{part="store"} 1`, `nod_ready{part="slack"} 1`, `nod_approvals_waiting{platform="slack"} 0`, `nod_build_info{commit=`,
-		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "go_goroutines",
+		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "nod_turn_seconds_sum 3\n",
+		`nod_events_total{platform="slack"} 1`, `nod_last_event_timestamp_seconds{platform="slack"} 1.`, `nod_outbox_wait_seconds_sum{platform="slack",priority="steps"} 2`, "go_goroutines",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("/metrics lacks %s", want)

@@ -261,6 +261,7 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		inbound.Count(s.g.o.Observe.Reconnected)
 		begun = true
 	default:
+		inbound.Count(s.g.o.Observe.Event)
 		s.g.host.Receive(ctx, s.event(p))
 		s.told(p)
 	}

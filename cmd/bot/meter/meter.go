@@ -44,9 +44,13 @@ type Meter struct {
 	approvals *prometheus.CounterVec
 	ignored   prometheus.Counter
 	waits     prometheus.Histogram
+	turnTime  prometheus.Histogram
+	posts     *prometheus.HistogramVec
 	storeTime *prometheus.HistogramVec
 	storeErrs *prometheus.CounterVec
 
+	events       *prometheus.CounterVec
+	lastEvent    *prometheus.GaugeVec
 	reconnects   *prometheus.CounterVec
 	redeliveries *prometheus.CounterVec
 	duplicates   *prometheus.CounterVec
@@ -83,6 +87,11 @@ func New(prices *view.Prices) *Meter {
 		storeTime: f.NewHistogramVec(prometheus.HistogramOpts{Name: "nod_store_seconds", Help: "How long operations of the store took.", Buckets: short}, []string{"operation"}),
 		storeErrs: count("nod_store_errors_total", "Operations of the store that failed.", "operation"),
 
+		turnTime: f.NewHistogram(prometheus.HistogramOpts{Name: "nod_turn_seconds", Help: "How long turns took, from the message to the end, with the time in which an approval waited.", Buckets: prometheus.ExponentialBuckets(0.1, 2, 16)}), // to an hour
+		posts:    f.NewHistogramVec(prometheus.HistogramOpts{Name: "nod_outbox_wait_seconds", Help: "How long calls to a platform waited before they were made.", Buckets: long}, []string{"platform", "priority"}),
+
+		events:       count("nod_events_total", "Events that a platform sent.", "platform"),
+		lastEvent:    f.NewGaugeVec(prometheus.GaugeOpts{Name: "nod_last_event_timestamp_seconds", Help: "When a platform sent the last event; the start of nod before the first."}, []string{"platform"}),
 		reconnects:   count("nod_reconnects_total", "Connections to a platform that were made again.", "platform"),
 		redeliveries: count("nod_redeliveries_total", "Events that a platform sent again.", "platform"),
 		duplicates:   count("nod_duplicates_total", "Events that were known already.", "platform"),
@@ -93,7 +102,13 @@ func New(prices *view.Prices) *Meter {
 
 // Connection counts events of an adapter's connection.
 func (m *Meter) Connection(platform string) inbound.Observe {
+	events, last := m.events.WithLabelValues(platform), m.lastEvent.WithLabelValues(platform)
+	last.SetToCurrentTime()
 	return inbound.Observe{
+		Event: func() { events.Inc(); last.SetToCurrentTime() },
+		Waited: func(priority string, d time.Duration) {
+			m.posts.WithLabelValues(platform, priority).Observe(d.Seconds())
+		},
 		Reconnected: m.reconnects.WithLabelValues(platform).Inc,
 		Redelivered: m.redeliveries.WithLabelValues(platform).Inc,
 		Duplicate:   m.duplicates.WithLabelValues(platform).Inc,
@@ -169,6 +184,9 @@ func (m *Meter) Observe(run *memory.Run, e memory.Entry) {
 		}
 	case memory.Ended:
 		m.turns.WithLabelValues(outcome(run.Log, b.Turn)).Inc()
+		if asked := begun(run.Log, b.Turn); !asked.IsZero() {
+			m.turnTime.Observe(e.At.Sub(asked).Seconds())
+		}
 	}
 }
 
@@ -178,6 +196,16 @@ func (m *Meter) used(u llm.Usage) {
 	m.tokens.WithLabelValues("cached").Add(float64(u.Cached))
 	m.tokens.WithLabelValues("completion").Add(float64(u.Completion))
 	m.cost.Add(m.prices.Cost(u))
+}
+
+// begun is when the message came that opened a turn.
+func begun(log []memory.Entry, turn uint64) time.Time {
+	for _, e := range log {
+		if e.Seq == turn {
+			return e.At
+		}
+	}
+	return time.Time{}
 }
 
 // outcome says how a turn ended.
