@@ -19,9 +19,11 @@ import (
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
+	"nod/llm"
 	"nod/llm/openai"
 	"nod/memory/audit"
 	"nod/memory/sqlite"
+	"nod/tools"
 	"nod/trace/otlp"
 )
 
@@ -63,7 +65,13 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 		return err
 	}
 	defer func() { _ = k.close() }()
+	bad := 0
 	for _, t := range a.Tools {
+		if why := tryTool(ctx, k.box, t.Name); why != "" {
+			bad++
+			_, _ = fmt.Fprintf(env.Out, "FAIL  tool %s: %s\n", t.Name, why)
+			continue
+		}
 		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s, %d tokens\n", t.Name, t.Risk, tokensOf(a, t.Tool))
 	}
 	for _, t := range k.off {
@@ -77,7 +85,25 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 	for _, s := range k.left {
 		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
 	}
-	return tryAll(ctx, cfg, log, env, len(k.left)+showMCP(ctx, k.mcp, env.Out))
+	return tryAll(ctx, cfg, log, env, bad+len(k.left)+showMCP(ctx, k.mcp, env.Out))
+}
+
+// tryTool calls a tool whose service tells only by an answer whether it takes the address
+// and the key. It says why the call failed.
+func tryTool(ctx context.Context, box *tools.Box, name string) string {
+	if name != "search" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	r, err := box.Call(ctx, chat.Desk{}, llm.Call{Name: name, Args: `{"query":"nod"}`})
+	switch {
+	case err != nil:
+		return err.Error()
+	case r.Failed:
+		return r.Text
+	}
+	return ""
 }
 
 // reacted lists the tools that change something and that a reaction approves.

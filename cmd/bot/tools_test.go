@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -202,5 +203,22 @@ func TestCommandThatSends(t *testing.T) {
 				t.Errorf("ran %q", ran)
 			}
 		})
+	}
+}
+
+// A search engine that can't be reached is not well.
+func TestCheckTriesTheSearch(t *testing.T) {
+	t.Parallel()
+	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results":[]}`)
+	}))
+	defer engine.Close()
+	w := newSlackWorld(t, fakeslack.Options{})
+	for address, want := range map[string]string{engine.URL: "ok    tool search: ", "http://127.0.0.1:1": "FAIL  tool search: "} {
+		n := newService(t, w, obedient, setup{tools: deployTool + "\n  search: {provider: searxng, api_url: \"" + address + "\"}\n"})
+		_, out, errs := commandLine(w, "check", "--config", n.file)
+		if !strings.Contains(out, want) {
+			t.Errorf("%s: %s%s", address, out, errs)
+		}
 	}
 }
