@@ -5,6 +5,8 @@ package deploy
 import (
 	"encoding/json"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,6 +163,23 @@ func TestContainer(t *testing.T) {
 	}
 	if strings.Index(file, "\nUSER") > strings.Index(file, "\nENTRYPOINT") {
 		t.Error("the user comes too late")
+	}
+	if ignored := read(t, "../.dockerignore"); !strings.Contains(ignored, "\n*\n!dist/bot-*-linux-*\n") {
+		t.Error("the build is given more than the released programs, or not those")
+	}
+	asks := regexp.MustCompile(`(?m)bash, -c, '(.+)'\]$`).FindStringSubmatch(read(t, "compose.yaml"))
+	if asks == nil {
+		t.Fatal("the compose file does not ask nod for its health")
+	}
+	for status, well := range map[int]bool{http.StatusOK: true, http.StatusServiceUnavailable: false} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		srv := httptest.NewServer(mux)
+		command := strings.Replace(asks[1], "127.0.0.1/8080", strings.Replace(srv.Listener.Addr().String(), ":", "/", 1), 1)
+		if err := exec.CommandContext(t.Context(), "bash", "-c", command).Run(); (err == nil) != well {
+			t.Errorf("with status %d the container's health is %v", status, err)
+		}
+		srv.Close()
 	}
 	if compose := read(t, "compose.yaml"); !strings.Contains(compose, "stop_grace_period: 100s") || !strings.Contains(compose, "noeviction") {
 		t.Error("the compose file kills a drain, or lets Redis forget")
