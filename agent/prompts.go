@@ -78,6 +78,7 @@ func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
 	if n := len(d.thread.Turns); n > 1 && d.thread.Turns[n-2].Failed != nil {
 		cut, ok = d.thread.Trim, true
 		cut.Before = d.thread.Turns[n-1].ID
+		d.thread.Carry(&cut)
 	}
 	if !ok || cut.Before == was || d.thread.Open == nil {
 		return c, false

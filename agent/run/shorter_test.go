@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
@@ -144,8 +145,20 @@ func TestRefusedForGood(t *testing.T) {
 				w := newWorld(t, store, nil)
 				w.runner.Model = &poisoned{refusal}
 				w.start()
+				blob, err := store.PutBlob(t.Context(), w.thread, []byte("plan"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = w.inbox.Message(t.Context(), w.thread, chat.Message{
+					Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: "file"}, From: chat.User{ID: "ada", Name: "ada"}, Text: "hello",
+					Files: []chat.File{{Name: "plan.txt", MediaType: "text/plain", Size: 4, Text: "plan", Blob: blob}},
+				}, "file")
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
 				said := ""
-				for _, text := range []string{"hello", "and", "so", "on", "poison", "and now?", "and then?"} {
+				for _, text := range []string{"and", "so", "on", "poison", "and now?", "and then?", "artifacts"} {
 					if err := w.say(text); err != nil {
 						t.Fatal(err)
 					}
@@ -155,6 +168,9 @@ func TestRefusedForGood(t *testing.T) {
 				w.stop()
 				if !strings.Contains(said, "and now?: answer fine") || !strings.Contains(said, "and then?: answer fine") {
 					t.Errorf("the thread is stuck:\n%s", said)
+				}
+				if _, held, _ := strings.Cut(said, "artifacts: "); !strings.Contains(held, "plan.txt") {
+					t.Errorf("the thread lost its file:\n%s", said)
 				}
 			})
 		})
