@@ -76,7 +76,7 @@ func TestReplay(t *testing.T) {
 			want, wantErr := decode(rec)
 			if wantErr != nil {
 				count["error "+string(wantErr.Fault)]++
-				if diff := cmp.Diff(wantErr, fault(t, err), cmpopts.IgnoreFields(llm.Error{}, "Message")); diff != "" {
+				if diff := cmp.Diff(wantErr, fault(t, err), cmpopts.IgnoreFields(llm.Error{}, "Message", "Where")); diff != "" {
 					t.Errorf("error (-want +got):\n%s", diff)
 				}
 				return
