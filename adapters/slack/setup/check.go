@@ -210,7 +210,15 @@ func look(ctx context.Context, w *api.Client, rule string) (note string, failed 
 			return fmt.Sprintf("the user group %s has no members: nobody in it can approve", id), nil
 		}
 	case kind == "channel":
-		err = ask("conversations.info", "channel", nil)
+		var said struct {
+			Channel struct {
+				Name   string `json:"name"`
+				Member *bool  `json:"is_member"`
+			} `json:"channel"`
+		}
+		if err = ask("conversations.info", "channel", &said); said.Channel.Member != nil && !*said.Channel.Member {
+			return fmt.Sprintf("the bot is not in #%s (%s): invite it there", chat.Flat(said.Channel.Name), id), nil
+		}
 	}
 	switch api.Code(err) {
 	case "user_not_found", "user_not_visible", "channel_not_found":

@@ -77,9 +77,10 @@ func TestCheck(t *testing.T) {
 		return slack.Options{AppToken: app, BotToken: bot, APIURL: s.APIURL()}
 	}
 	rules := map[string][]string{
-		"ids":    {"requester", "user:U0ADA", "user:U0ADA", "user:U0GONE", "user:123", "group:S0OPS", "group:S0EMPTY", "channel:C0GENERAL"},
+		"ids":    {"requester", "user:U0ADA", "user:U0ADA", "user:U0GONE", "user:123", "group:S0OPS", "group:S0EMPTY", "channel:C0GENERAL", "channel:C0AWAY"},
 		"no ids": {"user:U0NOPE", "group:S0OFF", "group:S0NOPE", "channel:C0NOPE"},
 	}
+	f.AddChannel(fakeslack.Channel{ID: "C0AWAY", Name: "away", Members: []string{"U0ADA"}})
 	f.AddUser(fakeslack.User{ID: "U0GONE", Name: "gone", Deleted: true})
 	f.SetGroup(fakeslack.Group{ID: "S0OFF", Handle: "off", Users: []string{"U0BOB"}, Disabled: true})
 	f.SetGroup(fakeslack.Group{ID: "S0EMPTY", Handle: "empty"})
@@ -90,7 +91,7 @@ func TestCheck(t *testing.T) {
 		says, err string
 	}{
 		{"fine", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms, ""},
-		{"ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms + "; the user group S0EMPTY has no members: nobody in it can approve; user:U0GONE is a deactivated account", ""},
+		{"ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms + "; the bot is not in #away (C0AWAY): invite it there; the user group S0EMPTY has no members: nobody in it can approve; user:U0GONE is a deactivated account", ""},
 		{
 			"no ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms,
 			"channel:C0NOPE: the bot sees none with this id: correct it, or invite the bot there\n" +
