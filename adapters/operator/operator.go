@@ -34,6 +34,7 @@ import (
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/memory"
+	"nod/spending"
 )
 
 // Store is what the page reads. It is called concurrently.
@@ -71,7 +72,7 @@ type Page struct {
 	door    *door.Door
 	listens net.Listener
 	shelf   shelf
-	ledger  ledger
+	ledger  spending.Ledger
 	journal journal
 	met     bounded.Map[string, string] // how people are called, by id
 }

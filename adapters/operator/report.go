@@ -19,7 +19,7 @@ func Report(ctx context.Context, o Options, by, format string, from time.Time, o
 	now := o.Now().UTC()
 	v := spent{By: by, From: from.UTC().Format(time.DateOnly), To: now.Format(time.DateOnly)}
 	for left := 1; left > 0; {
-		all, more, err := p.read(ctx, from.UTC().Truncate(24*time.Hour))
+		all, more, err := p.ledger.Read(ctx, p.source(), from.UTC().Truncate(24*time.Hour))
 		if err != nil {
 			return fmt.Errorf("read what was spent: %w", err)
 		}

@@ -7,108 +7,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"nod/agent/run"
 	"nod/chat"
-	"nod/llm"
-	"nod/memory"
+	"nod/spending"
 )
 
-// Spending is summed from the logs: each step holds its usage. A thread's sums are kept
-// until it is touched again.
-
-// use is what was used of one kind: by a person of a platform, with a model, on a day.
-type use struct {
-	Day, Platform, Model string
-	By                   chat.User
-}
-
-// ledger keeps the sums of threads.
-type ledger struct {
-	mu   sync.Mutex
-	sums map[chat.ThreadID]sums
-}
-
-type sums struct {
-	touched time.Time
-	of      map[use]llm.Usage
-}
-
-// Bounds of the view.
-const (
-	spentDays  = 7
-	mostCounts = 2000            // logs that are read for one view; the rest follows with the next
-	exactly    = 2 * time.Second // a store says to the second when a thread was touched: it may be again
-)
-
-// add adds up a log.
-func add(thread chat.ThreadID, log []memory.Entry, since time.Time) map[use]llm.Usage {
-	out := map[use]llm.Usage{}
-	var by chat.User
-	model := ""
-	count := func(at time.Time, u llm.Usage) {
-		if u == (llm.Usage{}) || at.Before(since) {
-			return
-		}
-		k := use{at.UTC().Format(time.DateOnly), thread.Platform, model, chat.User{ID: by.ID, Name: by.Name}}
-		sum := out[k]
-		sum.Prompt += u.Prompt
-		sum.Cached += u.Cached
-		sum.Completion += u.Completion
-		out[k] = sum
-	}
-	for _, e := range log {
-		switch b := e.Body.(type) {
-		case memory.Opened:
-			by = b.Requester
-		case memory.Step:
-			model = b.Model
-			count(e.At, b.Usage)
-		case memory.Trimmed:
-			count(e.At, b.Usage)
-		}
-	}
-	return out
-}
-
-// read brings the sums up to date, as far as a view may take, and says of how many
-// threads that is not done yet.
-func (p *Page) read(ctx context.Context, since time.Time) (all map[chat.ThreadID]map[use]llm.Usage, left int, err error) {
-	p.ledger.mu.Lock()
-	defer p.ledger.mu.Unlock()
-	old := p.ledger.sums
-	p.ledger.sums = map[chat.ThreadID]sums{}
-	all = map[chat.ThreadID]map[use]llm.Usage{}
-	reads := 0
-	q := memory.ListQuery{Platforms: p.o.Platforms, Since: since, Most: 1000}
-	for {
-		page, err := p.o.Threads.Threads(ctx, q)
-		if err != nil || len(page) == 0 {
-			return all, left, err
-		}
-		for _, l := range page {
-			s, ok := old[l.Thread]
-			if !ok || !s.touched.Equal(l.Touched) {
-				if reads++; reads > mostCounts {
-					left++
-					continue
-				}
-				log, err := p.o.Store.Read(ctx, l.Thread)
-				if err != nil {
-					return nil, 0, err
-				}
-				s = sums{l.Touched, add(l.Thread, log, since)}
-			}
-			if p.o.Now().Sub(l.Touched) > exactly {
-				p.ledger.sums[l.Thread] = s
-			}
-			all[l.Thread] = s.of
-		}
-		q.After = page[len(page)-1]
-	}
-}
+const spentDays = 7 // of the view
 
 // spent is the view of what was used.
 type spent struct {
@@ -193,9 +99,14 @@ func (p *Page) summed(r *http.Request, now time.Time) (v spent, rows []spentRow,
 	if v.By == "day" {
 		v.From, v.To = oldest, v.Days[0].Name
 	}
-	all, left, err := p.read(r.Context(), now.Truncate(24*time.Hour).AddDate(0, 0, 1-spentDays))
+	all, left, err := p.ledger.Read(r.Context(), p.source(), now.Truncate(24*time.Hour).AddDate(0, 0, 1-spentDays))
 	v.Left = left
 	return v, p.rows(&v, all), err
+}
+
+// source is where what was used is read.
+func (p *Page) source() spending.Source {
+	return spending.Source{Logs: p.o.Store, Threads: p.o.Threads, Platforms: p.o.Platforms, Now: p.o.Now}
 }
 
 // parts says how long the bars of rows without a limit are.
@@ -251,7 +162,7 @@ func (v *spent) choices(r *http.Request, now time.Time) {
 }
 
 // rows adds the threads' sums up in the way that is asked for, the largest first.
-func (p *Page) rows(v *spent, all map[chat.ThreadID]map[use]llm.Usage) []spentRow {
+func (p *Page) rows(v *spent, all map[chat.ThreadID]spending.Of) []spentRow {
 	prices := p.o.Agent().Prices
 	found := map[string]*spentRow{}
 	v.Total.Name = "all"
@@ -287,7 +198,7 @@ func (p *Page) rows(v *spent, all map[chat.ThreadID]map[use]llm.Usage) []spentRo
 	return out
 }
 
-func (p *Page) row(by string, thread chat.ThreadID, k use) spentRow {
+func (p *Page) row(by string, thread chat.ThreadID, k spending.Use) spentRow {
 	switch by {
 	case "channel":
 		thread.Root = ""

@@ -59,6 +59,7 @@ var mayImport = map[string][]string{
 	"agent/view":                {"agent/approval", "agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
 	"agent/speak":               {"llm", "llm/args", "llm/thought"},
 	"agent/run":                 {"agent", "agent/approval", "agent/policy", "agent/view", "chat", "chat/bounded", "chat/patience", "chat/picture", "llm", "memory", "memory/person"},
+	"spending":                  {"chat", "llm", "memory"},
 	"setting":                   {},
 	"mask":                      {},
 	"edits":                     {},
@@ -115,7 +116,7 @@ var mayImport = map[string][]string{
 
 	"adapters/web/door": {},
 	"internal/doortest": {},
-	"adapters/operator": {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "chat/bounded", "llm", "memory"},
+	"adapters/operator": {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "chat/bounded", "llm", "memory", "spending"},
 }
 
 // mayKnow lists who may import a library of a platform, a provider or a store.
