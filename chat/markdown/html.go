@@ -52,6 +52,7 @@ var safeRenderer = renderer.NewRenderer(renderer.WithNodeRenderers(
 	util.Prioritized(extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), 500),
 	util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
 	util.Prioritized(extension.NewTaskCheckBoxHTMLRenderer(), 500),
+	util.Prioritized(colours{}, 500),
 ))
 
 // without leaves a parser out. Those of goldmark are singletons.
