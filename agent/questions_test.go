@@ -1,12 +1,14 @@
 package agent_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"nod/agent"
 	"nod/agent/policy"
+	"nod/agent/taint"
 	"nod/chat"
 	"nod/memory"
 )
@@ -91,6 +93,88 @@ func TestWhatIsAReply(t *testing.T) {
 		b, ok := agent.NewLog(asksIn(true, tt.more...), agent.Claim{}).Thread.Reply("q")
 		if ok != (tt.want != "") || ok && b.Answer.How != tt.want {
 			t.Errorf("%s: %t, %+v, want %q", name, ok, b, tt.want)
+		}
+	}
+}
+
+// A server may ask for an address that a stranger wants. So words that its question may
+// have drawn make no address free. It may end its call before the answer comes.
+func TestDrawnWords(t *testing.T) {
+	t.Parallel()
+	const address = "https://x.example/1"
+	a := asking(newTool("deploy", policy.Auto, anyone), newTool("read_page", policy.Auto, anyone))
+	a.Tools[1].Sends = []string{"url"}
+	done := memory.Result{Call: "d", Tool: "deploy", State: chat.CallDone, Text: address, Origin: "outside"}
+	over := func(how chat.How) memory.Body {
+		return memory.Answered{Question: "q", Message: 7, Answer: chat.Answer{How: how}}
+	}
+	in := memory.Answered{Question: "q", Answer: chat.Answer{How: chat.Dropped}}
+	later := slices.Repeat([]memory.Body{memory.Due{}}, 10)
+	for name, tt := range map[string]struct {
+		more []memory.Body
+		want policy.Risk
+	}{
+		"of somebody else":          {[]memory.Body{from("ben", address), done}, policy.Ask},
+		"with a file":               {[]memory.Body{from("ada", address, chat.File{Name: "a"}), done}, policy.Ask},
+		"behind the answer":         {[]memory.Body{from("ada", "5"), from("ada", address), over(chat.Accepted), done}, policy.Ask},
+		"after the answer":          {[]memory.Body{from("ada", "5"), over(chat.Accepted), from("ada", address), done}, policy.Auto},
+		"after it was declined":     {[]memory.Body{from("ada", "decline"), over(chat.Declined), from("ada", address), done}, policy.Auto},
+		"too late":                  {[]memory.Body{done, in, from("ada", address)}, policy.Ask},
+		"too late, in two parts":    {[]memory.Body{in, from("ada", "well"), from("ada", address), done}, policy.Ask},
+		"first after its time":      {slices.Concat([]memory.Body{done, in}, later, []memory.Body{from("ada", address)}), policy.Ask},
+		"once its time is over":     {slices.Concat([]memory.Body{done, in, from("ada", "well")}, later, []memory.Body{from("ada", address)}), policy.Auto},
+		"too late of somebody else": {[]memory.Body{done, in, from("ben", address)}, policy.Auto},
+	} {
+		log := asksIn(true, tt.more...)
+		seen := uint64(len(log))
+		step := stepWith(1, 2, seen, memory.Call{ID: "o", Tool: "read_page", Args: `{"url":"` + address + `"}`, Object: true})
+		log = append(log, memory.Entry{Seq: seen + 1, At: log[seen-1].At, Body: step})
+		th := agent.NewLog(log, agent.Claim{}).Thread
+		if got, _ := (taint.Watch{On: true, Tools: a.Tools, Thread: th}).Risk(a.Tools[1], th.Calls["o"]); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// An answer to a server approves nothing: while the question stands it is the server's, also
+// with the number of a card, and one that comes too late has to name the card.
+func TestAnswersApproveNothing(t *testing.T) {
+	t.Parallel()
+	for claim, words := range map[string][]string{"": {"y", "y 1", "allow 1h", "allow 1 1h"}, "past": {"y", "allow 1h"}} {
+		for _, word := range words {
+			s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
+			s.model = callsOnce("deploy")
+			s.says("ada", "deploy")
+			s.run()
+			s.add(memory.Question{ID: "q", Call: s.log().Thread.PendingCalls()[0].ID, Claim: claim, Asks: chat.Question{From: "ops", Text: "Sure?"}})
+			s.add(memory.Posted{Key: memory.PostKey("question/q", "Sure?"), Ref: ref("asks")})
+			s.run()
+			s.says("ada", word)
+			if s.run(); len(s.ran) > 0 {
+				t.Errorf("claim %q: %q ran %v", claim, word, s.ran)
+			}
+			if s.says("ada", "y 1"); claim == "past" {
+				if s.run(); len(s.ran) != 1 {
+					t.Errorf("after %q, y 1 ran %v", word, s.ran)
+				}
+			}
+		}
+	}
+}
+
+// A person may answer before the log says where the question stands. A message that was
+// sent before the question stood is no answer.
+func TestReplyBeforeTheLog(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]bool{time.Second: true, 0: true, -time.Second: false} {
+		said, asked := from("ada", "5"), asksIn(true)
+		said.Sent = morning.Add(after)
+		posted := asked[5].Body.(memory.Posted)
+		posted.Stood = morning
+		asked[5].Body = said
+		th := agent.NewLog(append(asked, memory.Entry{Seq: 7, At: asked[5].At, Body: posted}), agent.Claim{}).Thread
+		if _, ok := th.Reply("q"); ok != want || len(th.Open.Msgs) != map[bool]int{true: 1, false: 2}[want] {
+			t.Errorf("sent %s after it: a reply %t, %d messages", after, ok, len(th.Open.Msgs))
 		}
 	}
 }

@@ -182,7 +182,7 @@ type (
 		Ref     chat.MessageRef `json:"ref,omitzero"`
 		Refused string          `json:"refused,omitempty"` // why it is not on the platform, in words for people
 		At      chat.ThreadID   `json:"at,omitzero"`       // where it stands, if not in the thread
-		Stood   time.Time       `json:"stood,omitzero"`    // of a card: since when, by the platform's clock as in chat.Message.Sent
+		Stood   time.Time       `json:"stood,omitzero"`    // of a card or a question: since when, by the platform's clock as in chat.Message.Sent
 		Unshown bool            `json:"unshown,omitempty"` // the platform refused this edit: an older text stands there
 	}
 

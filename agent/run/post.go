@@ -56,9 +56,9 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 	}}
 }
 
-// stood is since when a card stands, where the platform knows.
+// stood is since when a card or a question stands, where the platform knows.
 func (d *driver) stood(p chat.Post, ref chat.MessageRef) time.Time {
-	if p.Approval == nil || ref.IsZero() {
+	if p.Approval == nil && !strings.HasPrefix(p.Key, "question/") || ref.IsZero() {
 		return time.Time{}
 	}
 	return d.platform.Stood(ref)

@@ -41,7 +41,7 @@ func (w Watch) personTexts() []string {
 	var out []string
 	for _, t := range w.Thread.Shown(w.Thread.Trim) {
 		for _, m := range t.Live() {
-			if !m.From.Bot && !m.Outside && m.Form == nil { // most of a form was there before
+			if !m.From.Bot && !m.Outside && !m.Drawn && m.Form == nil { // most of a form was there before
 				out = append(out, m.Text)
 			}
 		}

@@ -101,7 +101,7 @@ func (s *Thread) takeBallot(m *Message) (ok bool) {
 	switch {
 	case len(open) == 0:
 		return false
-	case c == nil:
+	case c == nil || m.Drawn && b.number == 0 && !b.no: // it may be a late answer to a question
 		s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: "which", Arg: strconv.Itoa(b.number)})
 		return true
 	}
@@ -176,7 +176,7 @@ func (s *Thread) takeAllow(m *Message, arg string) (ok bool) {
 // waitsFor finds the approval with a number, or the only one that waits.
 func (s *Thread) waitsFor(m *Message, number int) *Call {
 	waiting := slices.DeleteFunc(s.cardsFor(m), func(c *Call) bool {
-		return len(c.Asked.Rules.Approve) == 0 || number > 0 && c.Asked.Number != number
+		return len(c.Asked.Rules.Approve) == 0 || m.Drawn && number == 0 || number > 0 && c.Asked.Number != number
 	})
 	if len(waiting) != 1 {
 		return nil

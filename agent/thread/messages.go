@@ -22,6 +22,7 @@ type Message struct {
 	changes []edit
 	seen    bool   // a model call has seen it: from then on it stays as it is
 	Form    *Order // the order of the form that it came from
+	Drawn   bool   // a server's question may have asked for it: it makes no address free
 	Steps   *Turn  // the turn whose steps were the latest when it came
 }
 
@@ -67,7 +68,7 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		s.hearBot(m)
 		return
 	}
-	s.Folk.Bots = 0
+	s.Folk.Bots, m.Drawn = 0, s.draws(m)
 	s.endReasons(m)
 	if s.tooEarly(m) {
 		s.Inbox.Early = append(s.Inbox.Early, m)
@@ -96,7 +97,7 @@ func (s *Thread) hearBot(m *Message) {
 // sortMessage finds out what a message is for: a vote, a change, a command, a reply, or
 // text for the model.
 func (s *Thread) sortMessage(m *Message) {
-	if b, ok := parseBallot(m.Text); ok && b.number == 0 && s.takeReply(m) {
+	if decides(m.Text) && s.takeReply(m) {
 		return // it may be the answer to a question, so it approves nothing
 	}
 	if s.takeBallot(m) || s.takeChange(m) {

@@ -31,6 +31,7 @@ type Question struct {
 	Replies  []*Message // that are not read yet
 	Unfit    []memory.Answered
 	Over     *memory.Answered
+	late     bool // the person wrote since it ended without their answer
 }
 
 // PostName names the post of the question.
@@ -85,14 +86,19 @@ func (s *Thread) nextQuestion() {
 	}
 }
 
-// takeQuestionPosted notes where a question stands.
+// takeQuestionPosted notes where a question stands. The reply may be in the log already.
 func (s *Thread) takeQuestionPosted(seq uint64, name string, b memory.Posted) {
 	id, ok := strings.CutPrefix(name, "question/")
 	if !ok {
 		return
 	}
-	if q := s.QuestionOf(id); q != nil {
-		q.PostedIn, q.Ref, q.Refused = seq, b.Ref, b.Ref.IsZero()
+	q := s.QuestionOf(id)
+	if q == nil {
+		return
+	}
+	q.PostedIn, q.Ref, q.Refused = seq, b.Ref, b.Ref.IsZero()
+	if s.Open != nil && q == s.AsksNow() && !b.Stood.IsZero() {
+		s.Open.Msgs = slices.DeleteFunc(s.Open.Msgs, func(m *Message) bool { return !m.seen && !m.Sent.Before(b.Stood) && s.takeReply(m) })
 	}
 }
 
@@ -108,6 +114,22 @@ func (s *Thread) takeReply(m *Message) (ok bool) {
 	}
 	q.Replies = append(q.Replies, m)
 	return true
+}
+
+// draws says whether a server's question may have asked for a message: one stands, or one of
+// this person ended without their answer, and its time is not over or they wrote nothing since.
+func (s *Thread) draws(m *Message) (drawn bool) {
+	for _, q := range s.Questions {
+		switch {
+		case q.Refused:
+		case q.Over == nil: // it may stand before the log says so
+			drawn = true
+		case q.Call.Turn.Requester.ID == m.From.ID && (q.Over.Answer.How == chat.Dropped || q.Over.Answer.How == chat.Unanswered):
+			drawn = drawn || !q.late || m.At.Before(q.Deadline())
+			q.late = true
+		}
+	}
+	return drawn
 }
 
 // takeAnswer takes the outcome of a question or a reply. Replies that were not used become

@@ -48,6 +48,13 @@ func parseBallot(text string) (b ballot, ok bool) {
 	return b, true
 }
 
+// decides says whether a text may decide about a call, other than to deny one by its number.
+func decides(text string) bool {
+	b, votes := parseBallot(text)
+	word, _, _ := ParseCommand(text)
+	return votes && !(b.no && b.number > 0) || word == "allow"
+}
+
 // mostChange is how long a command with arguments may be, in bytes.
 const mostChange = 64 << 10
 
