@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"nod/chat"
 )
@@ -189,20 +190,36 @@ func (s schema) options() []Option {
 var secrets = regexp.MustCompile(`(?i)(^|[^a-z])(pass ?(word|phrase|code)|secret|api ?key|private ?key|access ?key|pass ?wd|pwd|token|otp|jwt|bearer|(ssh|signing|encryption) ?key|(seed|recovery) ?(phrase|code)|card ?number|credentials?|cvv|cvc|pat|pin)([^a-z]|$)`)
 
 // secretWords match texts that ask for secrets. Names like pin and pat are other words there.
-var secretWords = regexp.MustCompile(`(?i)\b(pass ?(word|phrase|code)|(api|private|access|ssh|signing|secret|encryption)[ -]key|(access|auth|api|bearer|refresh|personal)[ -]token|token|credentials|seed phrase|card number|cvv|one[- ]time code)\b`)
+var secretWords = regexp.MustCompile(`(?i)\b(pass ?(word|phrase|code)s?|(api|private|access|ssh|signing|secret|encryption)[ -]keys?|(access|auth|api|bearer|refresh|personal)[ -]tokens?|token|(client|shared)[ -]secrets?|credentials?|seed phrase|card number|cvv|otp|(one[- ]time|verification|recovery|backup|2fa|mfa)[ -]codes?)\b`)
 
 // AsksSecret says whether a text asks for a secret.
 func AsksSecret(text string) error {
-	if secretWords.MatchString(text) {
+	if secretWords.MatchString(read(text)) {
 		return errSecret
 	}
 	return nil
 }
 
+// alike gives the letters for which others pass.
+var alike = strings.NewReplacer("а", "a", "с", "c", "ԁ", "d", "е", "e", "ε", "e", "і", "i", "ι", "i", "к", "k", "κ", "k", "ո", "n", "о", "o", "ο", "o", "р", "p", "ρ", "p", "ѕ", "s", "ѡ", "w", "ԝ", "w", "у", "y", "А", "A", "К", "K", "О", "O", "Р", "P", "Ѕ", "S", "Т", "T")
+
+// read is a text as a person reads it: without hidden characters, and in plain letters.
+func read(text string) string {
+	return alike.Replace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Other_Default_Ignorable_Code_Point):
+			return -1
+		case r >= 0xFF01 && r <= 0xFF5E: // full width
+			return r - 0xFEE0
+		}
+		return r
+	}, text))
+}
+
 var wordEnds = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 func secret(name string) bool {
-	name = wordEnds.ReplaceAllString(name, "$1 $2")
+	name = wordEnds.ReplaceAllString(read(name), "$1 $2")
 	return secrets.MatchString(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(name))
 }
 
