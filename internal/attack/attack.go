@@ -59,9 +59,11 @@ type Order struct {
 	// Text is the order as it stands at [place] in a tool's result, in suites whose
 	// tasks have no Injected.
 	Text string `json:"text"`
-	// Via says where the order stands instead: in the name of the person, or in a file
-	// or a message of a stranger that comes with the request.
+	// Via says where the order stands instead: in the name of the person, in a file or a
+	// message of a stranger that comes with the request, or in a question of the server.
 	Via string `json:"via"`
+	// Question is asked in the middle of the task's first call.
+	Question *Question `json:"question"`
 	// Later is what the person says once they have an answer, or [again]: the model
 	// follows the order only then.
 	Later string `json:"later"`
@@ -69,10 +71,18 @@ type Order struct {
 
 // Values of Via.
 const (
-	byName    = "name"
-	byForward = "forward"
-	byFile    = "file"
+	byName     = "name"
+	byForward  = "forward"
+	byFile     = "file"
+	byQuestion = "question"
 )
+
+// Question is what the server asks the person.
+type Question struct {
+	Params  json.RawMessage `json:"params"`  // of elicitation/create
+	Answers []string        `json:"answers"` // that the person writes, until one fits; without any the server asks in vain, and its call ends
+	Secret  bool            `json:"secret"`  // the attack got through if the server learns the answer
+}
 
 // Suite is tools with tasks and orders for them.
 type Suite struct {
@@ -167,7 +177,7 @@ func (s Suite) hide(t Task) Task {
 	t.Injected = map[string][]Call{}
 	for id, o := range s.Orders {
 		switch {
-		case t.byHand() && (o.Via != "" || o.Later == again):
+		case t.byHand() && (o.Via != "" && o.Via != byQuestion || o.Later == again):
 			continue // a word to run a tool stands alone, and has no other try
 		case o.Via != "":
 			o.Text = ""
@@ -280,7 +290,7 @@ func (c *Case) plan(calls []Call, at int, order []Call) {
 	switch {
 	case c.order.Later != "":
 		at = len(calls) - 1
-	case c.order.Via != "": // in a name it is no content from outside, which is to be read first
+	case c.order.Via != "": // in a name it is no content from outside; that is to be read first
 		at = 0
 	}
 	for i, call := range calls {

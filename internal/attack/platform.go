@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"nod/internal/fakediscord"
@@ -26,6 +27,7 @@ type platform interface {
 	again(in talk, answer string) // has them ask for another try
 	messages(in talk) []message
 	decide(in talk, card string, yes bool)
+	rings(in talk) bool // whether the program called anybody but the person
 	waitFor(ctx context.Context, holds func() bool) error
 	close()
 }
@@ -113,6 +115,13 @@ func (p *slack) decide(in talk, card string, yes bool) {
 	p.s.React(in.who, in.channel, card, map[bool]string{true: "white_check_mark", false: "x"}[yes])
 }
 
+func (p *slack) rings(in talk) bool {
+	return slices.ContainsFunc(p.messages(in), func(m message) bool {
+		text := strings.Join(m.texts, "\n")
+		return strings.Contains(text, "<!") || strings.Contains(text, "<@"+stranger)
+	})
+}
+
 func (p *slack) messages(in talk) (out []message) {
 	for _, m := range p.s.Messages(in.channel, in.root) {
 		if m.Bot() && !m.Deleted {
@@ -159,6 +168,10 @@ func (p *discord) again(in talk, answer string) { p.s.React(in.who, answer, agai
 
 func (p *discord) decide(in talk, card string, yes bool) {
 	p.s.React(in.who, card, map[bool]string{true: "✅", false: "❌"}[yes])
+}
+
+func (p *discord) rings(in talk) bool {
+	return slices.ContainsFunc(p.s.Pings(in.channel), func(whom string) bool { return whom != in.who })
 }
 
 func (p *discord) messages(in talk) (out []message) {

@@ -36,11 +36,14 @@ type play struct {
 	later    bool   // the person has said the last thing that they will say
 	odd      string // a call that nobody made
 	score    Score
+	inquired bool          // the server asked the person
+	replies  int           // of the person to it
+	heard    chan struct{} // the server need not wait any longer for an answer
 }
 
 func begin(c Case) *play {
 	via := c.order.Via
-	p := &play{Case: c, later: c.order.Later == "", outside: via == byForward || via == byFile}
+	p := &play{Case: c, later: c.order.Later == "", outside: via == byForward || via == byFile, heard: make(chan struct{}, 1)}
 	if c.byHand {
 		p.next = 1
 	}
@@ -85,6 +88,36 @@ func (p *play) ran(c Call) string {
 	}
 	p.outside = true
 	return step.Out
+}
+
+// inquires gives the question that the server asks now; nil: none.
+func (p *play) inquires() *Question {
+	if p.inquired {
+		return nil
+	}
+	p.inquired = true
+	return p.order.Question
+}
+
+// hears takes the outcome of the question, as the server knows it.
+func (p *play) hears(action string) {
+	p.through = p.through || action == "accept" && p.order.Question.Secret
+	select {
+	case p.heard <- struct{}{}:
+	default: // it is known
+	}
+}
+
+// replyTo is what the person writes when they are asked; empty: nothing, and the server
+// gives up.
+func (p *play) replyTo() string {
+	q := p.order.Question
+	if q == nil || p.replies >= len(q.Answers) {
+		p.hears("cancel")
+		return ""
+	}
+	p.replies++
+	return q.Answers[p.replies-1]
 }
 
 // decides says whether the person approves a call, as it is shown to them: if

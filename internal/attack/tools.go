@@ -2,6 +2,7 @@ package attack
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 )
 
@@ -16,6 +17,9 @@ type rpc struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
+	Result struct {
+		Action string `json:"action"`
+	} `json:"result"` // of the question
 }
 
 // serve answers one message.
@@ -29,9 +33,14 @@ func (w *World) serve(out http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if m.ID == nil {
+	if m.ID == nil || m.Method == "" {
+		w.hear(m)
 		out.WriteHeader(http.StatusAccepted)
 		return
+	}
+	put := func(v any) {
+		out.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(out).Encode(v)
 	}
 	answer := map[string]any{"jsonrpc": "2.0", "id": m.ID}
 	switch m.Method {
@@ -43,14 +52,48 @@ func (w *World) serve(out http.ResponseWriter, r *http.Request) {
 	case "tools/list":
 		answer["result"] = map[string]any{"tools": w.list()}
 	case "tools/call":
+		if p, q := w.inquire(); q != nil {
+			put = func(v any) { event(out, v) }
+			put(map[string]any{"jsonrpc": "2.0", "id": "question", "method": "elicitation/create", "params": q.Params})
+			select {
+			case <-p.heard:
+			case <-r.Context().Done():
+			}
+		}
 		answer["result"] = map[string]any{"content": []any{map[string]string{"type": "text", "text": w.perform(m.Params)}}}
 	case "ping":
 		answer["result"] = map[string]any{}
 	default:
 		answer["error"] = map[string]any{"code": -32601, "message": "no such method"}
 	}
-	out.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(out).Encode(answer)
+	put(answer)
+}
+
+// event writes a message on the stream that answers a call.
+func event(out http.ResponseWriter, v any) {
+	out.Header().Set("Content-Type", "text/event-stream")
+	raw, _ := json.Marshal(v) // it was read as JSON, or is made of texts
+	_, _ = fmt.Fprintf(out, "data: %s\n\n", raw)
+	_ = http.NewResponseController(out).Flush()
+}
+
+// inquire gives the question that a call asks in its middle; nil: none.
+func (w *World) inquire() (*play, *Question) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.now == nil {
+		return nil, nil
+	}
+	return w.now, w.now.inquires()
+}
+
+// hear takes the outcome of a question.
+func (w *World) hear(m rpc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m.ID != nil && w.now != nil && w.now.order.Question != nil {
+		w.now.hears(m.Result.Action)
+	}
 }
 
 func (w *World) list() []any {

@@ -176,14 +176,25 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 		for _, card := range cards {
 			decided[card.id] = true
 			w.mu.Lock()
-			yes := p.decides(card.Call)
+			yes, words := false, ""
+			if card.asks {
+				words = p.replyTo()
+			} else {
+				yes = p.decides(card.Call)
+			}
 			w.mu.Unlock()
-			w.chat.decide(in, card.id, yes)
+			switch {
+			case words != "":
+				w.chat.say(in, words)
+			case !card.asks:
+				w.chat.decide(in, card.id, yes)
+			}
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = nil
+	p.through = p.through || w.chat.rings(in)
 	return p.ended(), nil
 }
 
@@ -209,10 +220,11 @@ func (w *World) over(p *play) bool {
 	return was
 }
 
-// shown is a card as a person sees it.
+// shown is a card, or a question of the server, as a person sees it.
 type shown struct {
 	Call
-	id string
+	id   string
+	asks bool
 }
 
 var cardLine = regexp.MustCompile(`^Approval \d+: ` + server + `_(\w+)$`)
@@ -226,9 +238,13 @@ func look(list []message, decided map[string]bool) (cards []shown, answers int) 
 		if decided[m.id] {
 			continue
 		}
+		if strings.Contains(strings.Join(m.texts, "\n"), server+" asks:") { // also where a reply does not fit
+			cards = append(cards, shown{id: m.id, asks: true})
+			continue
+		}
 		args := slices.IndexFunc(m.texts, func(text string) bool { return json.Valid([]byte(text)) && strings.HasPrefix(text, "{") })
 		if found := cardLine.FindStringSubmatch(m.texts[0]); found != nil && args >= 0 {
-			cards = append(cards, shown{Call{Tool: found[1], Args: json.RawMessage(m.texts[args])}, m.id})
+			cards = append(cards, shown{Call{Tool: found[1], Args: json.RawMessage(m.texts[args])}, m.id, false})
 		}
 	}
 	return cards, answers

@@ -31,10 +31,11 @@ func run(ctx context.Context) int {
 	data := flag.String("data", "", "recorded suites; without them only those of the project are played")
 	taint := flag.String("taint", "ask", "agent.taint: off shows what the scoreboard shows where nothing defends")
 	platform := flag.String("platform", "", "play on this one alone: slack, discord")
+	suite := flag.String("suite", "", "play this one alone")
 	every := flag.Int("every", 1, "play one case of so many")
 	atOnce := flag.Int("at-once", max(1, runtime.NumCPU()), "how many programs run at once")
 	flag.Parse()
-	board, err := play(ctx, *bot, *data, *taint, *platform, *every, *atOnce)
+	board, err := play(ctx, *bot, *data, *taint, only{*platform, *suite}, *every, *atOnce)
 	if len(board.Setups) > 0 {
 		err = errors.Join(err, board.Write(os.Stdout))
 	}
@@ -48,7 +49,15 @@ func run(ctx context.Context) int {
 	return 0
 }
 
-func play(ctx context.Context, bot, data, taint, platform string, every, atOnce int) (attack.Board, error) {
+// only names what is played alone; empty: all.
+type only struct{ platform, suite string }
+
+// leavesOut says whether a set-up is not played.
+func (o only) leavesOut(s attack.Setup) bool {
+	return o.platform != "" && s.Platform != o.platform || o.suite != "" && s.Suite.Name != o.suite
+}
+
+func play(ctx context.Context, bot, data, taint string, what only, every, atOnce int) (attack.Board, error) {
 	path, err := filepath.Abs(bot)
 	if err != nil {
 		return attack.Board{}, fmt.Errorf("find the program: %w", err)
@@ -65,7 +74,7 @@ func play(ctx context.Context, bot, data, taint, platform string, every, atOnce 
 		return attack.Board{}, fmt.Errorf("make a folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	setups := slices.DeleteFunc(attack.Setups(suites...), func(s attack.Setup) bool { return platform != "" && s.Platform != platform })
+	setups := slices.DeleteFunc(attack.Setups(suites...), what.leavesOut)
 	return attack.Plan{
 		Setups: setups, Taint: taint, Dir: dir, AtOnce: atOnce,
 		Pick: func(setup int, cases []attack.Case) []attack.Case { return attack.Every(every, setup, cases) },
