@@ -51,6 +51,7 @@ type Options struct {
 	External string         // people of other organisations: ignore (default), ask, allow
 	Guests   string         // guests of the own workspace: ask (default), ignore, allow
 	Groups   bool           // an approver rule names a user group
+	Alone    bool           // no other process shares the store
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
 	NameWait     time.Duration // a message waits no longer for the names in it, and for those of a whole thread four times as long; default 800 ms
@@ -105,7 +106,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	a.app = api.New(o.Client(o.AppToken))
 	a.sockets = socketmode.New(socketmode.Options{
-		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
+		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Alone: o.Alone,
 	}, host{a})
 	a.Front = front.New(a, front.Options{
 		Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: layout.Roomy, Listens: a.sockets.Ready,

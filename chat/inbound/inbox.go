@@ -17,6 +17,9 @@ type Observe struct {
 	Duplicate   func()              // an event was known already
 	Malformed   func()              // an event could not be understood
 	Limited     func(bucket string) // the platform refused a call as one too many
+	// Sockets says how many connections this process has, and how many the platform
+	// counts of all programs with the same tokens (0: it did not say).
+	Sockets func(own, all int)
 	// Waited says how long a call to the platform waited before it was made.
 	Waited func(priority string, d time.Duration)
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -75,6 +77,7 @@ func (p *program) gauge(platforms map[string]platform) {
 			return map[string]float64{"per_day": used[0].Share()}
 		})
 	}
+	p.meter.Oldest(p.store, slices.Collect(maps.Keys(platforms)))
 	p.meter.Waiting(func() map[string]float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()

@@ -87,6 +87,8 @@ func TestHealth(t *testing.T) {
 	o := p.meter.Connection("slack")
 	o.Event()
 	o.Waited("steps", 2*time.Second)
+	o.Sockets(2, 4)
+	o.Sockets(1, 0)
 	for i := range 1000 {
 		o.Limited(fmt.Sprintf("chat.postMessage C%d", i))
 		o.Limited(fmt.Sprintf("%d", i))
@@ -107,6 +109,7 @@ func TestHealth(t *testing.T) {
 		`nod_ready{part="store"} 1`, `nod_ready{part="slack"} 1`, `nod_approvals_waiting{platform="slack"} 0`, `nod_build_info{commit=`,
 		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "nod_turn_seconds_sum 3\n",
 		`nod_events_total{platform="slack"} 1`, `nod_last_event_timestamp_seconds{platform="slack"} 1.`, `nod_outbox_wait_seconds_sum{platform="slack",priority="steps"} 2`, "go_goroutines",
+		`nod_sockets{platform="slack"} 1`, `nod_app_sockets{platform="slack"} 4`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("/metrics lacks %s", want)
@@ -200,7 +203,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	close(described)
 	name := regexp.MustCompile(`nod_[a-z_]+`)
 	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true, // made with what they are of
-		"nod_spans_total": true, "nod_build_info": true, "nod_ready": true, "nod_approvals_waiting": true, "nod_limit_used_ratio": true}
+		"nod_spans_total": true, "nod_build_info": true, "nod_ready": true, "nod_approvals_waiting": true, "nod_approvals_oldest_seconds": true, "nod_limit_used_ratio": true}
 	for d := range described {
 		if n := name.FindString(d.String()); n != "" {
 			there[n] = true

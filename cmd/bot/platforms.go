@@ -21,7 +21,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
 		Sockets: s.Sockets, DM: string(s.DM), Limits: s.Limits, External: string(s.External), Guests: string(s.Guests),
-		Groups: usesGroups(cfg), Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
+		Groups: usesGroups(cfg), Alone: cfg.Store.Kind == config.SQLite, Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
 	}
 }
 

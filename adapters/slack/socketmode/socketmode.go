@@ -38,6 +38,7 @@ type Options struct {
 	Logger       *slog.Logger
 	Observe      inbound.Observe
 	Now          func() time.Time
+	Alone        bool // no other process shares the store: further sockets are not ours
 }
 
 // Host is what a bot does with its sockets. Sockets call it concurrently.
@@ -64,6 +65,7 @@ type Sockets struct {
 	o       Options
 	host    Host
 	live    live
+	conns   atomic.Int32 // connections, with those that are being replaced
 	reading sync.WaitGroup
 }
 
@@ -217,9 +219,25 @@ func (k *Sockets) session(ctx context.Context, n int) (greeted bool, err error) 
 		return false, fmt.Errorf("open a socket: %w", api.WithoutURL(err))
 	}
 	s := &session{k: k, n: n, conn: conn, ended: make(chan error, 2)}
-	k.reading.Go(func() { s.read(ctx) })
+	k.conns.Add(1)
+	k.reading.Go(func() {
+		s.read(ctx)
+		k.conns.Add(-1)
+		k.count(0)
+	})
 	err = <-s.ended
 	return s.greeted.Load(), err
+}
+
+// count tells how many sockets there are; all is Slack's number, or 0.
+func (k *Sockets) count(all int) {
+	own := int(k.conns.Load())
+	if k.o.Observe.Sockets != nil {
+		k.o.Observe.Sockets(own, all)
+	}
+	if k.o.Alone && all > own {
+		k.o.Logger.Warn("another program with these tokens takes events from slack, or a connection has just broken", "own", own, "connections", all)
+	}
 }
 
 // session is one socket at work.
@@ -299,12 +317,13 @@ func (s *session) frame(ctx context.Context, raw []byte, greeting *time.Timer) {
 	var more remark
 	switch kind {
 	case "hello":
-		_ = json.Unmarshal(raw, &more) // it is for the log
+		_ = json.Unmarshal(raw, &more) // it is for the log and for metrics
 		greeting.Stop()
 		s.greeted.Store(true)
 		if s.k.live.opened(s.n, s.k.o.Now()) {
 			s.k.host.Missed(2 * s.k.silence())
 		}
+		s.k.count(more.Connections)
 		s.k.o.Logger.Info("socket open", "socket", s.n, "connections", more.Connections, "for_about", time.Duration(more.Debug.Seconds)*time.Second)
 	case "disconnect":
 		_ = json.Unmarshal(raw, &more)

@@ -2,10 +2,14 @@ package socketmode
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"nod/chat/inbound"
 )
 
 // listener is a host that writes down the requests of its sockets.
@@ -17,6 +21,30 @@ func (l *listener) Frame(context.Context, []byte, Ack) (string, error) { return 
 func (l *listener) Missed(time.Duration)                               { l.asked = append(l.asked, "missed") }
 
 func (l *listener) Remember(context.Context) { l.asked = append(l.asked, "remember") }
+
+// greeted is a host whose frames all greet.
+type greeted struct{ listener }
+
+func (*greeted) Frame(context.Context, []byte, Ack) (string, error) { return "hello", nil }
+
+// Slack says how many sockets all programs with the same tokens have. Where no other
+// process shares the store, more than this one's are told.
+func TestForeignSockets(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		var log strings.Builder
+		var own, all int
+		k := New(Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now, Alone: alone, Observe: inbound.Observe{Sockets: func(o, a int) { own, all = o, a }}}, &greeted{})
+		k.conns.Store(2)
+		for n, warns := range map[int]bool{2: false, 4: alone} {
+			log.Reset()
+			s := &session{k: k}
+			s.frame(t.Context(), fmt.Appendf(nil, `{"type": "hello", "num_connections": %d}`, n), time.NewTimer(time.Hour))
+			if own != 2 || all != n || strings.Contains(log.String(), "level=WARN") != warns {
+				t.Errorf("alone %v, %d sockets: told %d of %d\n%s", alone, n, own, all, &log)
+			}
+		}
+	}
+}
 
 // The last socket that closes has the host note how far threads were heard.
 func TestLastSocket(t *testing.T) {

@@ -51,6 +51,8 @@ type Meter struct {
 
 	events       *prometheus.CounterVec
 	lastEvent    *prometheus.GaugeVec
+	sockets      *prometheus.GaugeVec
+	appSockets   *prometheus.GaugeVec
 	reconnects   *prometheus.CounterVec
 	redeliveries *prometheus.CounterVec
 	duplicates   *prometheus.CounterVec
@@ -92,6 +94,8 @@ func New(prices *view.Prices) *Meter {
 
 		events:       count("nod_events_total", "Events that a platform sent.", "platform"),
 		lastEvent:    f.NewGaugeVec(prometheus.GaugeOpts{Name: "nod_last_event_timestamp_seconds", Help: "When a platform sent the last event; the start of nod before the first."}, []string{"platform"}),
+		sockets:      f.NewGaugeVec(prometheus.GaugeOpts{Name: "nod_sockets", Help: "Connections of this process, with those that are being replaced; of Slack only."}, []string{"platform"}),
+		appSockets:   f.NewGaugeVec(prometheus.GaugeOpts{Name: "nod_app_sockets", Help: "Connections of all programs with the same tokens, as the platform said when this process last opened one; of Slack only."}, []string{"platform"}),
 		reconnects:   count("nod_reconnects_total", "Connections to a platform that were made again.", "platform"),
 		redeliveries: count("nod_redeliveries_total", "Events that a platform sent again.", "platform"),
 		duplicates:   count("nod_duplicates_total", "Events that were known already.", "platform"),
@@ -108,6 +112,12 @@ func (m *Meter) Connection(platform string) inbound.Observe {
 		Event: func() { events.Inc(); last.SetToCurrentTime() },
 		Waited: func(priority string, d time.Duration) {
 			m.posts.WithLabelValues(platform, priority).Observe(d.Seconds())
+		},
+		Sockets: func(own, all int) {
+			m.sockets.WithLabelValues(platform).Set(float64(own))
+			if all > 0 {
+				m.appSockets.WithLabelValues(platform).Set(float64(all))
+			}
 		},
 		Reconnected: m.reconnects.WithLabelValues(platform).Inc,
 		Redelivered: m.redeliveries.WithLabelValues(platform).Inc,
