@@ -22,7 +22,7 @@ const mostRead = 64
 func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	s := memory.Step{
 		Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
-		Usage: r.Usage, Estimate: c.Estimate, Took: took, Taint: c.Taint, Model: a.Model,
+		Usage: r.Usage, Estimate: c.Estimate, Took: took, Taint: c.Taint, Model: a.Model, Served: r.Model,
 	}
 	if c.Phase == memory.PlanStep || c.Phase == memory.ReflectStep {
 		return asideStep(c, r, s)

@@ -132,6 +132,7 @@ type Response struct {
 	Calls     []Call
 	Echo      Echo
 	Finish    string // stop, tool_calls, length, content_filter
+	Model     string // as the provider names the one that answered; "" where it does not
 	Usage     Usage
 }
 

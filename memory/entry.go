@@ -123,6 +123,7 @@ type (
 		Phase    StepKind      `json:"phase,omitempty"`
 		Branch   int           `json:"branch,omitempty"` // which draft it works on, from 1
 		Failed   bool          `json:"failed,omitempty"` // the call failed, and the turn goes on without it
+		Cause    string        `json:"cause,omitempty"`  // of that: the [llm.Fault], where one is known
 		Pass     bool          `json:"pass,omitempty"`   // a check found nothing wrong
 		Marks    string        `json:"marks,omitempty"`  // marks that were cut out of Answer
 		Calls    []Call        `json:"calls,omitempty"`
@@ -130,7 +131,8 @@ type (
 		Estimate int           `json:"estimate,omitempty"` // tokens of the prompt as nod had counted them
 		Took     time.Duration `json:"took,omitempty"`
 		Taint    Taint         `json:"taint,omitzero"`
-		Model    string        `json:"model,omitempty"` // as requested
+		Model    string        `json:"model,omitempty"`  // as requested
+		Served   string        `json:"served,omitempty"` // as the provider names the one that answered
 	}
 
 	// Taint is the origin of a prompt's content from outside, in words for people ("the
@@ -206,6 +208,7 @@ type (
 		Turn    uint64 `json:"turn"`
 		Reason  string `json:"reason"`
 		Limited bool   `json:"limited,omitempty"` // by a limit of the file: nothing went wrong
+		Cause   string `json:"cause,omitempty"`   // the [llm.Fault] of a model call, where one is known
 	}
 
 	// Ended closes a turn.

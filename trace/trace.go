@@ -6,14 +6,15 @@
 // finds the same spans: another process after a crash, or a command a week later. A
 // collector that receives a span twice receives the same one.
 //
-// A turn is a trace: invoke_agent, and below it chat (a model call), execute_tool and
-// await_approval. A span exists once the entry that ends it exists, and no later entry
+// A turn is a trace: invoke_agent, and below it chat (a model call), execute_tool,
+// await_approval and post. A span exists once the entry that ends it exists, and no later entry
 // changes it.
 //
 // The package does no I/O and has no clock. trace/otlp sends the spans.
 package trace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"strconv"
 	"strings"
@@ -47,7 +48,8 @@ const (
 	Client   Kind = 3
 )
 
-// Attr is something that is known of a span. Value is a string, an int64 or a bool.
+// Attr is something that is known of a span. Value is a string, an int64, a bool or a
+// []string.
 type Attr struct {
 	Key   string
 	Value any
@@ -57,6 +59,9 @@ type Attr struct {
 type Options struct {
 	Content bool                // messages, arguments, results and answers too
 	Mask    func(string) string // takes secrets out of those; nil: there are none
+	Who     func(string) string // the pseudonym of platform:user; nil: people are left out
+	Server  string              // the host of the model's endpoint; "" leaves it out
+	Port    int64
 }
 
 // Spans gives the spans of all turns that begin in the log, in the order of the
@@ -106,6 +111,7 @@ type turn struct {
 	trace   [16]byte
 	root    [8]byte
 	start   time.Time
+	moved   time.Time // the newest step or result, which posts follow
 	said    []string
 	answer  string
 	steps   int64
@@ -113,6 +119,7 @@ type turn struct {
 	cached  int64
 	written int64
 	outcome string
+	cause   string // of a failure
 }
 
 // call is the state of a call so far.
@@ -155,14 +162,16 @@ func (r *reader) read(e memory.Entry) {
 		}
 	case memory.Result:
 		r.result(e, b)
+	case memory.Posted:
+		r.posted(e, b)
 	case memory.Stopped:
-		r.ends(b.Turn, "stopped")
+		r.ends(e, b.Turn, "stopped", "")
 	case memory.Failed:
-		how := "failed"
+		how, cause := "failed", cmp.Or(b.Cause, "failed")
 		if b.Limited {
-			how = "limited"
+			how, cause = "limited", ""
 		}
-		r.ends(b.Turn, how)
+		r.ends(e, b.Turn, how, cause)
 	case memory.Ended:
 		r.ended(e, b)
 	case memory.Forgot:
@@ -185,6 +194,7 @@ func (r *reader) open(e memory.Entry, b memory.Opened) {
 	id := r.digest("turn", b.Turn, b.Name)
 	copy(t.trace[:], id[:16])
 	copy(t.root[:], id[16:24])
+	t.moved = t.start
 	r.turn, r.calls, r.came = t, map[string]*call{}, map[uint64]memory.Entry{}
 }
 
@@ -214,6 +224,7 @@ func (r *reader) step(e memory.Entry, b memory.Step) {
 		return
 	}
 	t.steps++
+	t.moved = e.At
 	t.prompt += int64(b.Usage.Prompt)
 	t.cached += int64(b.Usage.Cached)
 	t.written += int64(b.Usage.Completion)
@@ -224,17 +235,19 @@ func (r *reader) step(e memory.Entry, b memory.Step) {
 		r.calls[c.ID] = &call{Call: c}
 	}
 	s := Span{Name: named("chat", b.Model), Kind: Client, Start: e.At.Add(-b.Took)}
-	s.Attrs = append(r.common("chat"), model(b.Model)...)
+	s.Attrs = append(r.common("chat"), r.model(b)...)
 	s.Attrs = append(s.Attrs, usage(int64(b.Usage.Prompt), int64(b.Usage.Cached), int64(b.Usage.Completion))...)
 	s.Attrs = append(s.Attrs, Attr{attrStep, int64(b.N)})
 	if b.Phase != "" {
 		s.Attrs = append(s.Attrs, Attr{attrPhase, string(b.Phase)})
 	}
 	if b.Failed {
-		s.Error = "failed"
+		s.Error = cmp.Or(b.Cause, "failed")
+	} else {
+		s.Attrs = append(s.Attrs, Attr{attrFinish, []string{finish(b)}})
 	}
 	if r.o.Content {
-		s.Attrs = append(s.Attrs, Attr{attrOutput, r.messages("assistant", b.Thought, b.Answer)})
+		s.Attrs = append(s.Attrs, Attr{attrOutput, r.output(b)})
 	}
 	r.add(e, s)
 }
@@ -261,6 +274,7 @@ func (r *reader) result(e memory.Entry, b memory.Result) {
 		return
 	}
 	c.done = true
+	r.turn.moved = e.At
 	switch b.State {
 	case chat.CallDenied, chat.CallExpired, chat.CallCancelled:
 		if c.started.IsZero() {
@@ -284,9 +298,54 @@ func (r *reader) result(e memory.Entry, b memory.Result) {
 	r.add(e, s)
 }
 
-func (r *reader) ends(turn uint64, how string) {
+// ofPost gives the kind of a post that people wait for. It is "" for others, and for an
+// entry that is no post.
+func ofPost(b memory.Body) string {
+	p, ok := b.(memory.Posted)
+	if !ok || p.Ref == (chat.MessageRef{}) || p.At != (chat.ThreadID{}) {
+		return ""
+	}
+	kind, rest, _ := strings.Cut(memory.PostName(p.Key), "/")
+	switch kind {
+	case "ask":
+		return "approval"
+	case "ran":
+		return "answer"
+	case "answer":
+		return kind
+	case "steps":
+		if !strings.Contains(rest, "/") { // else it is an edit
+			return kind
+		}
+	}
+	return ""
+}
+
+// Ends says whether a span may end with an entry.
+func Ends(b memory.Body) bool {
+	switch b.(type) {
+	case memory.Step, memory.Decided, memory.Result, memory.Ended:
+		return true
+	}
+	return ofPost(b) != ""
+}
+
+// posted ends the wait of a post for the platform: for its limits, and for its answer.
+func (r *reader) posted(e memory.Entry, b memory.Posted) {
+	kind := ofPost(b)
+	if r.turn == nil || kind == "" {
+		return
+	}
+	start := r.turn.moved
+	if call, ok := memory.Asks(b.Key); ok && r.calls[call] != nil {
+		start = r.calls[call].askedAt
+	}
+	r.add(e, Span{Name: named("post", kind), Kind: Client, Start: start, Attrs: append(r.common("post"), Attr{attrPost, kind})})
+}
+
+func (r *reader) ends(e memory.Entry, turn uint64, how, cause string) {
 	if r.turn != nil && r.turn.Turn == turn {
-		r.turn.outcome = how
+		r.turn.outcome, r.turn.cause, r.turn.moved = how, cause, e.At
 	}
 }
 
@@ -298,11 +357,10 @@ func (r *reader) ended(e memory.Entry, b memory.Ended) {
 	}
 	s := Span{Trace: t.trace, ID: t.root, Seq: e.Seq, Name: named("invoke_agent", agentName), Kind: Internal, Start: t.start, End: e.At}
 	s.Attrs = append(r.common("invoke_agent"), Attr{attrAgent, agentName})
+	s.Attrs = append(s.Attrs, r.requester(t.Requester.ID)...)
 	s.Attrs = append(s.Attrs, usage(t.prompt, t.cached, t.written)...)
 	s.Attrs = append(s.Attrs, Attr{attrTurn, int64(t.Turn)}, Attr{attrSteps, t.steps}, Attr{attrOutcome, t.outcome})
-	if t.outcome == "failed" {
-		s.Error = t.outcome
-	}
+	s.Error = t.cause
 	if r.o.Content {
 		s.Attrs = append(s.Attrs, Attr{attrInput, r.messages("user", t.said...)}, Attr{attrOutput, r.messages("assistant", t.answer)})
 	}

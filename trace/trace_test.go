@@ -42,7 +42,7 @@ func conversation() []memory.Entry {
 		said("deploy, the password is hunter2"),
 		memory.Opened{Turn: 1, Name: "1-a"},
 		memory.Step{
-			Turn: 1, N: 1, Took: 500 * time.Millisecond, Model: "gpt", Usage: llm.Usage{Prompt: 100, Cached: 40, Completion: 10},
+			Turn: 1, N: 1, Took: 500 * time.Millisecond, Model: "gpt", Served: "gpt-7", Usage: llm.Usage{Prompt: 100, Cached: 40, Completion: 10},
 			Calls: []memory.Call{{ID: "c1", Tool: "deploy", Args: `{"key":"hunter2"}`}, {ID: "c2", Tool: "words of a\nconversation"}},
 		},
 		memory.Asked{Call: "c1", Tool: "deploy", Number: 3, Rules: memory.Rules{Quorum: 1}},
@@ -68,7 +68,7 @@ func conversation() []memory.Entry {
 func line(s trace.Span) string {
 	what := ""
 	for _, a := range s.Attrs {
-		if strings.HasPrefix(a.Key, "nod.") || strings.Contains(a.Key, "usage") || a.Key == "gen_ai.request.model" {
+		if strings.HasPrefix(a.Key, "nod.") || strings.Contains(a.Key, "usage") || strings.HasSuffix(a.Key, ".model") || strings.HasSuffix(a.Key, "_reasons") || strings.HasPrefix(a.Key, "enduser.") {
 			what += fmt.Sprintf(" %s=%v", a.Key, a.Value)
 		}
 	}
@@ -85,11 +85,11 @@ func TestSpans(t *testing.T) {
 		got = append(got, line(s))
 	}
 	want := []string{
-		"chat gpt 1.5-2.0 gen_ai.request.model=gpt gen_ai.usage.input_tokens=100 gen_ai.usage.cache_read.input_tokens=40 gen_ai.usage.output_tokens=10 nod.step=1",
+		"chat gpt 1.5-2.0 gen_ai.request.model=gpt gen_ai.response.model=gpt-7 gen_ai.usage.input_tokens=100 gen_ai.usage.cache_read.input_tokens=40 gen_ai.usage.output_tokens=10 nod.step=1 gen_ai.response.finish_reasons=[tool_calls]",
 		"await_approval deploy 3.0-7.0 nod.approval.number=3 nod.outcome=approved nod.approval.quorum=1 nod.approval.votes=1",
 		"await_approval unknown 4.0-9.0 nod.approval.number=4 nod.outcome=denied nod.approval.quorum=0 nod.approval.votes=0",
 		"execute_tool deploy 8.0-12.0 nod.outcome=outcome unknown ERROR outcome unknown",
-		"chat gpt 13.0-14.0 gen_ai.request.model=gpt gen_ai.usage.input_tokens=120 gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.output_tokens=5 nod.step=2",
+		"chat gpt 13.0-14.0 gen_ai.request.model=gpt gen_ai.usage.input_tokens=120 gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.output_tokens=5 nod.step=2 gen_ai.response.finish_reasons=[stop]",
 		"invoke_agent nod 0.0-15.0 gen_ai.usage.input_tokens=220 gen_ai.usage.cache_read.input_tokens=40 gen_ai.usage.output_tokens=15 nod.turn=1 nod.steps=2 nod.outcome=answered",
 		"invoke_agent nod 11.0-18.0 gen_ai.usage.input_tokens=0 gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.output_tokens=0 nod.turn=12 nod.steps=0 nod.outcome=stopped",
 	}
@@ -109,15 +109,49 @@ func TestSpans(t *testing.T) {
 
 // A turn that a limit of the file ends is no error.
 func TestLimitedTurn(t *testing.T) {
-	for limited, want := range map[bool]string{true: "nod.outcome=limited", false: "nod.outcome=failed ERROR failed"} {
-		var log []memory.Entry
-		for i, b := range []memory.Body{memory.Opened{Turn: 1, Name: "1-a"}, memory.Failed{Turn: 1, Limited: limited}, memory.Ended{Turn: 1}} {
-			log = append(log, memory.Entry{Seq: uint64(i + 1), At: begun, Body: b})
-		}
-		spans := trace.Spans(thread, log, trace.Options{})
+	for want, how := range map[string]memory.Failed{
+		"nod.outcome=limited": {Turn: 1, Limited: true}, "nod.outcome=failed ERROR failed": {Turn: 1}, "nod.outcome=failed ERROR overloaded": {Turn: 1, Cause: "overloaded"},
+	} {
+		spans := trace.Spans(thread, at(memory.Opened{Turn: 1, Name: "1-a"}, how, memory.Ended{Turn: 1}), trace.Options{})
 		if len(spans) != 1 || !strings.HasSuffix(line(spans[0]), want) {
 			t.Errorf("%v, want %s", spans, want)
 		}
+	}
+}
+
+// A post waits from the entry that asks for it until it stands. Edits, files, and posts in
+// other places have no span.
+func TestPosts(t *testing.T) {
+	ref := chat.MessageRef{Platform: "slack", Channel: "C1", ID: "9"}
+	log := at(
+		said("deploy"), memory.Opened{Turn: 1, Name: "1-a", Requester: chat.User{ID: "U1"}},
+		memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "c1", Tool: "deploy"}}},
+		memory.Posted{Key: "steps/1-a", Ref: ref},
+		memory.Asked{Call: "c1", Tool: "deploy"},
+		memory.Posted{Key: "ask/c1~5", Ref: ref}, memory.Posted{Key: "ask/c1~5", Ref: ref, At: thread}, memory.Posted{Key: "file/1~6", Ref: ref},
+		memory.Result{Call: "c1", Tool: "deploy", State: chat.CallDone},
+		memory.Step{Turn: 1, N: 2, Answer: "done", Failed: true, Cause: "timeout"},
+		memory.Posted{Key: "steps/1-a/done"}, memory.Posted{Key: "answer/1-a~7", Ref: ref}, memory.Ended{Turn: 1},
+	)
+	var got []string
+	for _, s := range trace.Spans(thread, log, trace.Options{Server: "llm.test", Port: 443, Who: func(id string) string { return "pseudonym of " + id }}) {
+		if l := line(s); !strings.HasPrefix(l, "execute_tool") {
+			got = append(got, l)
+		}
+		if s.Kind == trace.Client && strings.HasPrefix(s.Name, "chat") && !strings.Contains(fmt.Sprint(s.Attrs), "{server.address llm.test} {server.port 443}") {
+			t.Errorf("%v does not say where the model is", s)
+		}
+	}
+	want := []string{
+		"chat 2.0-2.0 gen_ai.usage.input_tokens=0 gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.output_tokens=0 nod.step=1 gen_ai.response.finish_reasons=[tool_calls]",
+		"post steps 2.0-3.0 nod.post=steps",
+		"post approval 4.0-5.0 nod.post=approval",
+		"chat 9.0-9.0 gen_ai.usage.input_tokens=0 gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.output_tokens=0 nod.step=2 ERROR timeout",
+		"post answer 9.0-11.0 nod.post=answer",
+		"invoke_agent nod 0.0-12.0 enduser.pseudo.id=pseudonym of slack:U1 gen_ai.usage.input_tokens=0 gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.output_tokens=0 nod.turn=1 nod.steps=2 nod.outcome=answered",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
 	}
 }
 
@@ -170,7 +204,7 @@ func TestContent(t *testing.T) {
 		}
 	}
 	full := text(trace.Options{Content: true, Mask: func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }})
-	for _, word := range []string{"the password is ***", "and quickly", "done, ***"} {
+	for _, word := range []string{"the password is ***", "and quickly", "done, ***", `{\"type\":\"tool_call\",\"id\":\"c1\",\"name\":\"deploy\",\"arguments\":{\"key\":\"***\"}}`} {
 		if !strings.Contains(full, word) {
 			t.Errorf("with content no span holds %q", word)
 		}

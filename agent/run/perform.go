@@ -85,10 +85,15 @@ func (d *driver) missed(key string, act agent.Call, err error) error {
 		}
 	}
 	d.Log.Error("call the model", "thread", d.thread.String(), "turn", act.Turn, "error", err)
+	cause := ""
+	if fault != nil {
+		cause = string(fault.Fault)
+	}
 	if missed, ok := d.Agent.Missed(d.log, act); ok {
+		missed.Cause = cause
 		return d.commit(append(act.Before, missed)...)
 	}
-	return d.commit(append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: reason(err)})...)
+	return d.commit(append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: reason(err), Cause: cause})...)
 }
 
 // ofPrompt says whether the cause of a refusal may stand in the prompt.

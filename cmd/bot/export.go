@@ -47,7 +47,11 @@ func (c exportTracesCommand) Run(ctx context.Context, cmd *commands, env Env) er
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	e := exporter{env: env, cfg: cfg, store: store, since: c.Since.time()}
+	key, err := store.Noted(ctx, noteKey)
+	if err != nil {
+		return newMask(cfg).Error(err)
+	}
+	e := exporter{env: env, store: store, since: c.Since.time(), o: traceOptions(cfg, newMask(cfg), key)}
 	if cfg.Traces != nil {
 		e.sender = otlp.New(senderOptions(cfg.Traces))
 	}
@@ -102,9 +106,9 @@ func (a *ago) UnmarshalText(text []byte) error {
 // exporter sends or prints thread by thread.
 type exporter struct {
 	env    Env
-	cfg    *config.Config
 	store  viewer
 	since  time.Time
+	o      trace.Options
 	sender *otlp.Sender // nil: print
 
 	spans, threads int
@@ -119,7 +123,7 @@ func (e *exporter) export(ctx context.Context, thread chat.ThreadID) error {
 		return err
 	}
 	var spans []trace.Span
-	for _, s := range trace.Spans(thread, log, traceOptions(e.cfg, newMask(e.cfg))) {
+	for _, s := range trace.Spans(thread, log, e.o) {
 		if !s.End.Before(e.since) {
 			spans = append(spans, s)
 		}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -39,7 +41,8 @@ func (p *program) newTracer() *tracer {
 	o := senderOptions(t)
 	o.Logger = p.log
 	o.Sent, o.Lost = p.meter.Spans()
-	return &tracer{sender: otlp.New(o), o: traceOptions(p.cfg, p.mask), sent: map[chat.ThreadID]uint64{}}
+	o.Resource.Instance = p.store.Self()
+	return &tracer{sender: otlp.New(o), o: traceOptions(p.cfg, p.mask, p.agent.Key), sent: map[chat.ThreadID]uint64{}}
 }
 
 func senderOptions(t *config.Traces) otlp.Options {
@@ -50,16 +53,32 @@ func senderOptions(t *config.Traces) otlp.Options {
 	return o
 }
 
-func traceOptions(cfg *config.Config, m *mask.Mask) trace.Options {
-	return trace.Options{Content: cfg.Traces != nil && cfg.Traces.Content, Mask: m.Text}
+// traceOptions takes the key of the store, under which people have pseudonyms.
+func traceOptions(cfg *config.Config, m *mask.Mask, key []byte) trace.Options {
+	o := trace.Options{Content: cfg.Traces != nil && cfg.Traces.Content, Mask: m.Text, Port: 80}
+	if len(key) > 0 {
+		o.Who = func(id string) string {
+			return string(memory.Person{ID: "trace " + id, Key: key}.Pseudonym())
+		}
+	}
+	u, err := url.Parse(cfg.LLM.BaseURL)
+	if err != nil {
+		return o
+	}
+	o.Server = u.Hostname()
+	if u.Scheme == "https" {
+		o.Port = 443
+	}
+	if n, err := strconv.ParseInt(u.Port(), 10, 64); err == nil {
+		o.Port = n
+	}
+	return o
 }
 
 // observe hears of every entry that this process committed.
 func (t *tracer) observe(held *memory.Run, e memory.Entry) {
-	switch e.Body.(type) {
-	case memory.Step, memory.Decided, memory.Result, memory.Ended:
-	default:
-		return // no span ends with it
+	if !trace.Ends(e.Body) {
+		return
 	}
 	end := len(held.Log)
 	for end > 0 && held.Log[end-1].Seq > e.Seq {

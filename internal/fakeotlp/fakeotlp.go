@@ -43,6 +43,11 @@ type Attribute struct {
 		String *string `json:"stringValue"`
 		Int    *string `json:"intValue"`
 		Bool   *bool   `json:"boolValue"`
+		Array  *struct {
+			Values []struct {
+				String string `json:"stringValue"`
+			} `json:"values"`
+		} `json:"arrayValue"`
 	} `json:"value"`
 }
 
@@ -55,6 +60,8 @@ func (s Span) Attr(key string) string {
 			return *a.Value.String
 		case a.Value.Int != nil:
 			return *a.Value.Int
+		case a.Value.Array != nil && len(a.Value.Array.Values) > 0:
+			return a.Value.Array.Values[0].String
 		}
 	}
 	return ""
@@ -173,7 +180,7 @@ func wrong(s Span) string {
 	}
 	for _, a := range s.Attributes {
 		n := 0
-		for _, there := range []bool{a.Value.String != nil, a.Value.Int != nil, a.Value.Bool != nil} {
+		for _, there := range []bool{a.Value.String != nil, a.Value.Int != nil, a.Value.Bool != nil, a.Value.Array != nil} {
 			if there {
 				n++
 			}

@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"setting":                   {},
 	"mask":                      {},
 	"edits":                     {},
-	"trace":                     {"chat", "memory"},
+	"trace":                     {"chat", "llm", "memory"},
 	"trace/otlp":                {"trace"},
 	"tools":                     {"chat", "llm", "llm/args", "setting"},
 	"tools/web":                 {"tools"},

@@ -18,6 +18,7 @@ import (
 // chunk is a piece of a streamed completion, or a whole one: they differ in
 // whether a choice has a delta or a message.
 type chunk struct {
+	Model   string   `json:"model"`
 	Choices []choice `json:"choices"`
 	Usage   *usage   `json:"usage"`
 	XGroq   struct {
@@ -94,6 +95,7 @@ type completion struct {
 	calls   calls
 	offered []llm.Tool
 	from    string // the model, for its echo
+	model   string // as the provider names it
 	back    reasoned
 	finish  string
 	usage   llm.Usage
@@ -115,6 +117,7 @@ func (c *completion) add(raw []byte) error {
 			return said
 		}
 	}
+	c.model = cmp.Or(k.Model, c.model)
 	for _, u := range []*usage{k.XGroq.Usage, k.Usage} {
 		if u != nil {
 			c.usage = u.count()
@@ -230,9 +233,23 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 	calls := c.calls.finish(c.newID)
 	return leftOf(llm.Response{
 		Text: c.text.String(), Reasoning: c.thought.String(), Echo: c.echo(calls),
-		Calls: calls, Finish: finish(c.finish, len(calls) > 0), Usage: c.usage,
+		Calls: calls, Finish: finish(c.finish, len(calls) > 0), Usage: c.usage, Model: nameOf(c.model),
 	})
 }
+
+// label is a name that may be anything else, too.
+type label string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *label) UnmarshalJSON(data []byte) error {
+	_ = json.Unmarshal(data, (*string)(l)) // then it has no name
+	return nil
+}
+
+// mostName bounds the name of a model, which a provider may make of anything.
+const mostName = 100
+
+func nameOf(model string) string { return strings.ToValidUTF8(model[:min(mostName, len(model))], "") }
 
 // leftOf returns the part of an answer that a filter left. An empty rest is a refusal;
 // asking again would bring the same.

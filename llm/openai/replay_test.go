@@ -85,7 +85,7 @@ func TestReplay(t *testing.T) {
 				t.Fatal(err)
 			}
 			count[fmt.Sprintf("answer, stream %v, %s", rec.SSE, want.Finish)]++
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(llm.Response{}, "Echo")); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(llm.Response{}, "Echo", "Model")); diff != "" {
 				t.Errorf("response (-want +got):\n%s", diff)
 			}
 			if watched.Text != got.Text || watched.Reasoning != got.Reasoning {

@@ -123,6 +123,7 @@ type event struct {
 
 type response struct {
 	Object     string          `json:"object"`
+	Model      label           `json:"model"`
 	Status     string          `json:"status"`
 	Error      json.RawMessage `json:"error"`
 	Incomplete struct {
@@ -257,7 +258,7 @@ func (a *answer) end(_ bool, cause error) (llm.Response, error) {
 	if over {
 		reason = "length"
 	}
-	out.Finish = finish(reason, len(out.Calls) > 0)
+	out.Finish, out.Model = finish(reason, len(out.Calls) > 0), nameOf(string(a.final.Model))
 	if len(out.Calls) > 0 && !over {
 		out.Echo = echo{From: a.from, Items: a.final.reasoning()}.pack(a.most)
 	}

@@ -51,8 +51,12 @@ func TestResponses(t *testing.T) {
 			llm.Response{Text: "ok", Finish: "content_filter"},
 		},
 		{
-			"whole", `{"object":"response","status":"completed","error":null,"output":[` + outHm + "," + outText + `],` + tokens + `}`, true,
-			llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop", Usage: counted},
+			"whole", `{"object":"response","model":"gpt-4.1-2025-04-14","status":"completed","error":null,"output":[` + outHm + "," + outText + `],` + tokens + `}`, true,
+			llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop", Usage: counted, Model: "gpt-4.1-2025-04-14"},
+		},
+		{
+			"a model that is no name", `{"object":"response","model":7,"status":"completed","output":[` + outText + `]}`, true,
+			llm.Response{Text: "ok", Finish: "stop"},
 		},
 	}
 	for _, tt := range tests {

@@ -55,6 +55,10 @@ func TestStream(t *testing.T) {
 			"content in parts", sse(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"ok"}]}`), stop),
 			llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"},
 		},
+		{
+			"the model's name", sse(`{"model":"`+strings.Repeat("m", 200)+`","choices":[]}`, `{"model":7,"choices":[]}`, delta(`{"content":"ok"}`), stop),
+			llm.Response{Text: "ok", Finish: "stop", Model: strings.Repeat("m", 100)},
+		},
 		{"reasoning_content", sse(delta(`{"reasoning_content":"h"}`), delta(`{"reasoning_content":"m"}`), delta(`{"content":"ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
 		{"reasoning", sse(delta(`{"reasoning":"hm","content":""}`), delta(`{"content":"ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
 		{"both, the same", sse(delta(`{"reasoning":"hm","reasoning_content":"hm"}`), delta(`{"content":"ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},

@@ -13,7 +13,18 @@ import (
 )
 
 // Resource is the origin of the spans.
-type Resource struct{ Version string }
+type Resource struct {
+	Version  string
+	Instance string // the process; "" where that is not known
+}
+
+func (r Resource) attributes() []object {
+	out := []object{attribute("service.name", "nod"), attribute("service.version", r.Version)}
+	if r.Instance != "" {
+		out = append(out, attribute("service.instance.id", r.Instance))
+	}
+	return out
+}
 
 // An object of the message, as
 // https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto
@@ -32,7 +43,7 @@ func Encode(r Resource, spans []trace.Span) []byte {
 		list = append(list, encode(s))
 	}
 	raw, err := json.Marshal(object{"resourceSpans": []object{{
-		"resource":  object{"attributes": []object{attribute("service.name", "nod"), attribute("service.version", r.Version)}},
+		"resource":  object{"attributes": r.attributes()},
 		"schemaUrl": trace.Schema,
 		"scopeSpans": []object{{
 			"scope": object{"name": "nod", "version": r.Version}, "schemaUrl": trace.Schema, "spans": list,
@@ -72,6 +83,12 @@ func attribute(key string, v any) object {
 		kind, v = "intValue", strconv.FormatInt(x, 10)
 	case bool:
 		kind = "boolValue"
+	case []string:
+		values := []object{}
+		for _, text := range x {
+			values = append(values, object{"stringValue": text})
+		}
+		kind, v = "arrayValue", object{"values": values}
 	}
 	return object{"key": key, "value": object{kind: v}}
 }

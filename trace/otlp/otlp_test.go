@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,7 +22,7 @@ func spans(n int) []trace.Span {
 		out[i] = trace.Span{
 			Trace: [16]byte{1}, ID: [8]byte{byte(i), byte(i >> 8), 1}, Parent: [8]byte{9}, Name: fmt.Sprint("span ", i), Kind: trace.Client,
 			Start: time.Unix(1, 5), End: time.Unix(2, 7), Error: "failed",
-			Attrs: []trace.Attr{{Key: "a", Value: "text"}, {Key: "n", Value: int64(1) << 60}, {Key: "b", Value: true}},
+			Attrs: []trace.Attr{{Key: "a", Value: "text"}, {Key: "n", Value: int64(1) << 60}, {Key: "b", Value: true}, {Key: "l", Value: []string{"stop"}}},
 		}
 	}
 	return out
@@ -36,8 +37,11 @@ func TestSend(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := c.Spans()
-	if len(got) != 3 || got[0].Start != "1000000005" || got[0].End != "2000000007" || got[0].Attr("n") != "1152921504606846976" || got[0].Attr("error.type") != "failed" {
+	if len(got) != 3 || got[0].Start != "1000000005" || got[0].End != "2000000007" || got[0].Attr("n") != "1152921504606846976" || got[0].Attr("error.type") != "failed" || got[0].Attr("l") != "stop" {
 		t.Errorf("spans %+v", got)
+	}
+	if raw := string(otlp.Encode(otlp.Resource{Instance: "a process"}, nil)); !strings.Contains(raw, `{"key":"service.instance.id","value":{"stringValue":"a process"}}`) {
+		t.Errorf("the process is not named: %s", raw)
 	}
 	if c.Header("Authorization") != "Bearer x" {
 		t.Error("the header was not sent")

@@ -158,7 +158,7 @@ type HTTP struct {
 type Traces struct {
 	OTLP    string                    `yaml:"otlp" schema:"url" default:"http://127.0.0.1:4318" doc:"Address of a collector that takes OTLP over HTTP; /v1/traces is added. Default http://127.0.0.1:4318"`
 	Headers map[string]setting.Secret `yaml:"headers" doc:"Sent with every request"`
-	Content bool                      `yaml:"content" doc:"true: what people wrote, arguments, results and answers, too. Default false"`
+	Content bool                      `yaml:"content" doc:"true: what people wrote, their ids, arguments, results and answers, too. Default false"`
 }
 
 // Memory configures a thread's memory.
