@@ -14,6 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"nod/cmd/bot/config"
 )
 
 func read(t *testing.T, name string) string {
@@ -59,8 +63,12 @@ func TestAlertsAreDocumented(t *testing.T) {
 			t.Errorf("an alert or the dashboard asks for %s, which is not in docs/metrics.md", name)
 		}
 	}
+	tried := read(t, "prometheus/nod.rules.test.yml")
 	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(rules, -1)
 	for _, m := range alerts {
+		if !regexp.MustCompile(`alertname: `+m[1]+`\n +exp_alerts: \[\{`).MatchString(tried) || !strings.Contains(tried, "alertname: "+m[1]+", exp_alerts: []}") {
+			t.Errorf("no test has %s fire, and not", m[1])
+		}
 		if !strings.Contains(page, "`"+m[1]+"`") {
 			t.Errorf("docs/operate.md does not say what %s asks for", m[1])
 		}
@@ -183,5 +191,64 @@ func TestContainer(t *testing.T) {
 	}
 	if compose := read(t, "compose.yaml"); !strings.Contains(compose, "stop_grace_period: 100s") || !strings.Contains(compose, "noeviction") {
 		t.Error("the compose file kills a drain, or lets Redis forget")
+	}
+}
+
+// The manifest is valid YAML. Its names agree with the program and with the image, and its
+// configuration is one that nod takes.
+func TestKubernetes(t *testing.T) {
+	text := read(t, "kubernetes/nod.yaml")
+	docs := map[string]map[string]any{}
+	for part := range strings.SplitSeq(text, "\n---\n") {
+		var doc map[string]any
+		if err := yaml.Unmarshal([]byte(part), &doc); err != nil {
+			t.Fatal(err)
+		}
+		kind, _ := doc["kind"].(string)
+		docs[kind] = doc
+	}
+	at := func(doc any, path ...any) any {
+		for _, key := range path {
+			switch in := doc.(type) {
+			case map[string]any:
+				name, _ := key.(string)
+				doc = in[name]
+			case []any:
+				n, _ := key.(int)
+				doc = in[n]
+			}
+		}
+		return doc
+	}
+	pod := at(docs["Deployment"], "spec", "template", "spec")
+	nod := at(pod, "containers", 0)
+	image, health := read(t, "Containerfile"), read(t, "../cmd/bot/health.go")
+	for _, probe := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
+		path, _ := at(nod, probe, "httpGet", "path").(string)
+		if path == "" || !strings.Contains(health, `"GET `+path+`"`) {
+			t.Errorf("the %s asks for %q, which nod does not serve", probe, path)
+		}
+	}
+	if user, _ := at(pod, "securityContext", "runAsUser").(int); !strings.Contains(image, "\nUSER "+strconv.Itoa(user)+":") {
+		t.Errorf("the image has no user %d", user)
+	}
+	if port, _ := at(nod, "ports", 0, "containerPort").(int); !strings.Contains(image, "\nEXPOSE "+strconv.Itoa(port)+"\n") || !strings.Contains(text, "0.0.0.0:"+strconv.Itoa(port)) {
+		t.Errorf("nod does not listen on %d", port)
+	}
+	if grace := at(pod, "terminationGracePeriodSeconds"); grace != 100 {
+		t.Errorf("a drain is killed after %v s", grace)
+	}
+	if strategy := at(docs["Deployment"], "spec", "strategy", "type"); strategy != "Recreate" {
+		t.Errorf("two processes may have one file of SQLite, by %v", strategy)
+	}
+	secrets := t.TempDir()
+	for _, m := range regexp.MustCompile(`file:/run/secrets/nod/(\w+)`).FindAllStringSubmatch(text, -1) {
+		write(t, filepath.Join(secrets, m[1]), map[string]string{"slack_app_token": "xapp-1-A1-1-a", "slack_bot_token": "xoxb-1-1-a", "llm_key": "key"}[m[1]])
+	}
+	file, _ := at(docs["ConfigMap"], "data", "nod.yaml").(string)
+	name := filepath.Join(secrets, "nod.yaml")
+	write(t, name, strings.ReplaceAll(file, "/run/secrets/nod", secrets))
+	if _, err := config.Load(name, config.LoadOptions{Getenv: func(string) (string, bool) { return "", false }}); err != nil {
+		t.Errorf("nod does not take the file: %v", err)
 	}
 }
