@@ -50,17 +50,17 @@ func TestAlertsByPromtool(t *testing.T) {
 	run(t, "prometheus", "promtool", "test", "rules", "nod.rules.test.yml")
 }
 
-// Every metric of the alerts and of the dashboard is one that nod has, and the operator is told what
-// every alert asks for.
+// Every metric of the alerts, the dashboard and the runbooks is one that nod has. The operator
+// is told what every alert asks for, and a test has each fire and end.
 func TestAlertsAreDocumented(t *testing.T) {
 	rules, metrics, page := read(t, "prometheus/nod.rules.yml"), read(t, "../docs/metrics.md"), read(t, "../docs/operate.md")
 	board := read(t, "grafana/nod.json")
 	if !json.Valid([]byte(board)) {
 		t.Error("the dashboard is no JSON")
 	}
-	for _, name := range regexp.MustCompile(`nod_[a-z_]+`).FindAllString(rules+board, -1) {
+	for _, name := range regexp.MustCompile(`nod_[a-z_]+`).FindAllString(rules+board+page, -1) {
 		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(metrics, "`"+name+"`") {
-			t.Errorf("an alert or the dashboard asks for %s, which is not in docs/metrics.md", name)
+			t.Errorf("an alert, the dashboard or a runbook asks for %s, which is not in docs/metrics.md", name)
 		}
 	}
 	tried := read(t, "prometheus/nod.rules.test.yml")
