@@ -404,5 +404,6 @@ func (p *Python) shut() error {
 			errs = append(errs, s.i.end())
 		}
 	}
-	return errors.Join(append(errs, p.locked.Close())...)
+	// A program that another goroutine just forks has the file too, and the lock with it.
+	return errors.Join(append(errs, syscall.Flock(int(p.locked.Fd()), syscall.LOCK_UN), p.locked.Close())...)
 }
