@@ -417,8 +417,9 @@ func TestPageApproval(t *testing.T) {
 	ada.until(last("approval", "approved"))
 	ada.answers("restarted api")
 
-	ben.do(chromedp.EmulateViewport(1280, 500))
-	ben.until(`(document.querySelector("#log-thread").scrollTop = 0) === 0`)
+	ben.answers("restarted api")
+	ben.do(chromedp.EmulateViewport(1280, 400))
+	ben.until(`((log) => log.scrollHeight - log.clientHeight > 100 && (log.scrollTop = 0) === 0)(document.querySelector("#log-thread"))`)
 	ada.say("restart service web")
 	ben.until(last("approval", "waiting"))
 	ben.click("new ↓")
