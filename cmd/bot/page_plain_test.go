@@ -31,7 +31,15 @@ func (w *window) shows(text string) {
 // js evaluates an expression in the page.
 func (w *window) js(expr string) {
 	w.t.Helper()
-	if _, err := chromedp.Run(w.ctx, chromedp.Evaluate[bool](expr)); err != nil {
+	w.holds(expr)
+}
+
+// holds says whether an expression holds now.
+func (w *window) holds(expr string) bool {
+	w.t.Helper()
+	ok, err := chromedp.Run(w.ctx, chromedp.Evaluate[bool](expr))
+	if err != nil {
 		w.t.Fatalf("%v\n%s", err, w.sight())
 	}
+	return ok
 }

@@ -370,9 +370,13 @@ func TestPageGrows(t *testing.T) {
 	ada.until(`(window.grew = 0, new MutationObserver(() => {
 		window.grew += document.querySelectorAll('#log-thread [data-state="growing"]').length;
 	}).observe(document.querySelector("#log-thread"), {childList: true}), true)`)
-	ada.say("what is 2 + 2?")
-	ada.until(`Array.from(document.querySelectorAll('#log-thread [data-kind="answer"][data-state="done"]')).length === 2`)
-	ada.until(`window.grew > 0`)
+	for n := 2; n == 2 || !ada.holds(`window.grew > 0`); n++ { // on a busy machine an answer may be done before a part of it is drawn
+		if n > 20 {
+			t.Fatal("no answer was seen while it was written")
+		}
+		ada.say("what is 2 + 2?")
+		ada.until(fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="answer"][data-state="done"]')).length === %d`, n))
+	}
 	ada.until(`!document.querySelector('[data-state="growing"]')`)
 	ada.click("Try again")
 	ada.until(`/try 1/.test(Array.from(document.querySelectorAll('#log-thread [data-state="done"]')).at(-1).querySelector(".earlier").innerText)`)
