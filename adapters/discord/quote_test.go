@@ -117,7 +117,7 @@ func TestFramedCall(t *testing.T) {
 	}
 }
 
-// What a bot puts in place of its embed in a thread of the bot's is context, once.
+// A bot changes its embed in a thread of ours: the new one is context, once.
 func TestFrameChanges(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(opt *Options) { opt.Follow = front.FollowCallers })
