@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -165,4 +166,27 @@ func (s *server) chains() (lines []memory.KeptLine, heads map[chat.ThreadID]memo
 		}
 	}
 	return lines, heads
+}
+
+// Rewrite implements memory.Rewriter.
+func (h *handle) Rewrite(ctx context.Context, thread chat.ThreadID, edit func([]memory.Entry) []memory.Body) error {
+	return h.ask(ctx, true, func() {
+		t := h.s.byID[thread]
+		if t == nil {
+			return
+		}
+		changed, waiting := false, slices.Clone(t.inbox)
+		log := slices.Concat(t.log, waiting)
+		for i, b := range edit(log) {
+			if changed = changed || b != nil; b != nil && i < len(t.log) {
+				t.log[i].Body = b
+			} else if b != nil {
+				t.inbox[i-len(t.log)].Body = b
+			}
+		}
+		if changed && t.holder != nil {
+			t.holder, t.token = nil, ""
+			h.s.wake(t)
+		}
+	})
 }

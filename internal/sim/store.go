@@ -527,29 +527,6 @@ func (h *handle) Unname(ctx context.Context, id string) error {
 	return h.ask(ctx, true, func() { delete(h.s.people, id) })
 }
 
-// Rewrite implements memory.Rewriter.
-func (h *handle) Rewrite(ctx context.Context, thread chat.ThreadID, edit func([]memory.Entry) []memory.Body) error {
-	return h.ask(ctx, true, func() {
-		t := h.s.byID[thread]
-		if t == nil {
-			return
-		}
-		changed, waiting := false, slices.Clone(t.inbox)
-		log := slices.Concat(t.log, waiting)
-		for i, b := range edit(log) {
-			if changed = changed || b != nil; b != nil && i < len(t.log) {
-				t.log[i].Body = b
-			} else if b != nil {
-				t.inbox[i-len(t.log)].Body = b
-			}
-		}
-		if changed && t.holder != nil {
-			t.holder, t.token = nil, ""
-			h.s.wake(t)
-		}
-	})
-}
-
 // PutBlob implements memory.Blobs.
 func (h *handle) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) (name string, err error) {
 	if len(data) > memory.BlobCap {
