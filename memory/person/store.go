@@ -134,10 +134,7 @@ func (p People) eraseListed(ctx context.Context, line string) (all Found, err er
 		begun := p.Now().Add(-time.Minute)
 		changed = false
 		err := p.threads(ctx, platform, since, func(thread chat.ThreadID) error {
-			found, err := p.eraseThread(ctx, thread, is, until)
-			if found.Messages > 0 && direct[thread.Channel] {
-				err = errors.Join(err, p.Store.Unname(ctx, platform+":"+thread.Channel))
-			}
+			found, err := p.eraseThread(ctx, thread, is, until, direct[thread.Channel])
 			if found.changed && !counted[thread] {
 				all.add(found)
 			}
@@ -184,7 +181,7 @@ func (p People) unname(ctx context.Context, platform string, is Is) (direct map[
 // eraseThread erases a person from a thread. A turn of theirs that is not over is stopped,
 // and with it the calls that wait. The log comes last: until then an erasure that broke off
 // finds the same again.
-func (p People) eraseThread(ctx context.Context, thread chat.ThreadID, is Is, until time.Time) (Found, error) {
+func (p People) eraseThread(ctx context.Context, thread chat.ThreadID, is Is, until time.Time, direct bool) (Found, error) {
 	log, err := p.Store.Read(ctx, thread)
 	if err != nil {
 		return Found{}, err
@@ -205,6 +202,11 @@ func (p People) eraseThread(ctx context.Context, thread chat.ThreadID, is Is, un
 	}
 	for name := range found.blobs {
 		if err := p.Store.DropBlob(ctx, thread, name); err != nil {
+			return found, err
+		}
+	}
+	if direct && found.Messages > 0 {
+		if err := p.Store.Unname(ctx, thread.Platform+":"+thread.Channel); err != nil {
 			return found, err
 		}
 	}
