@@ -488,9 +488,11 @@ func TestPageRestart(t *testing.T) {
 	ada.say("restart service api")
 	ada.until(last("approval", "waiting"))
 	used := o.link()
+	ben.js(`window.first = true`)
 	o.end()
 	ada.until(`!document.querySelector("#lost").hidden`)
 	o.start()
+	ben.until(`!window.first`) // the page is drawn by the second process
 	if o.link() == used {
 		t.Error("the link of the first start is there again")
 	}

@@ -118,7 +118,8 @@
 
   const unknown = (status) => status === 403 || status === 410;
   const others = new BroadcastChannel("nod");
-  let changes = document.body.dataset.changes, asking = false, again = false, later;
+  let changes = document.body.dataset.changes, asking = false, again = false, leaving = false, later;
+  addEventListener("beforeunload", () => { leaving = true; });
 
   function lost(text) {
     byId("lost").hidden = !text;
@@ -140,7 +141,12 @@
       }
       lost("");
       const c = await answer.json();
-      if (!c.seen) return location.reload(); // this page is of another process
+      if (!c.seen && !leaving) return location.reload(); // this page is of another process
+      if (!c.seen) { // a reload would take back the reader's own click
+        leaving = false;
+        later = setTimeout(refresh, 3000);
+        break;
+      }
       draw(c);
     } while (again);
     asking = false;
