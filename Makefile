@@ -33,14 +33,19 @@ deps: ## what the tests need beside Go: a real redis-server, Python in a sandbox
 	test -z "$$want" || { \
 	  SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
 	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }
-	@command -v promtool >/dev/null || { mkdir -p .deps/bin && cd .deps && \
-	{ apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; }; } && \
-	dpkg-deb --fsys-tarfile prometheus_*.deb | tar -xO ./usr/bin/promtool > bin/promtool.new && \
-	chmod +x bin/promtool.new && mv bin/promtool.new bin/promtool; rm -f prometheus_*.deb; test -x bin/promtool; } || \
-	echo "promtool can't be had from here: metrics and alerts are not checked by it"
+	@$(call prometheus,promtool,metrics and alerts are not checked by it)
 	@test -f $(AXE)/axe.min.js || ! command -v npm >/dev/null || \
 	npm install --silent --no-fund --no-audit --ignore-scripts --no-save --no-package-lock --prefix .deps axe-core@4.10.3 || \
 	echo "axe-core can't be had from here: the page is not checked by it"
+
+# prometheus takes one program, $(1), out of Debian's package of Prometheus; $(2) says what is amiss without it.
+define prometheus
+command -v $(1) >/dev/null || { mkdir -p .deps/bin && cd .deps && \
+	{ apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; }; } && \
+	dpkg-deb --fsys-tarfile prometheus_*.deb | tar -xO ./usr/bin/$(1) > bin/$(1).new && \
+	chmod +x bin/$(1).new && mv bin/$(1).new bin/$(1); rm -f prometheus_*.deb; test -x bin/$(1); } || \
+	echo "$(1) can't be had from here: $(2)"
+endef
 
 AXE := .deps/node_modules/axe-core
 
@@ -84,7 +89,8 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 	@go run ./internal/sim/simulate -turns $(TURNS) -seed $(SEED)
 
 long: fuzz bench mutants ## what takes longer than make test may: hours
-	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./cmd/bot ./internal/crash ./memory/audit ./memory/redis ./memory/transfer  # every point of the walks
+	@$(call prometheus,prometheus,no real one sees the alerts fire and end)
+	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./cmd/bot ./cmd/bot/meter ./internal/crash ./memory/audit ./memory/redis ./memory/transfer  # every point of the walks
 	NOD_LONG=1 go test -count=1 -timeout 60m -run "^TestWork$$" ./adapters/...  # hostile texts
 	@$(MAKE) --no-print-directory sim TURNS=1000000
 	go test ./agent -run 'Approvals|Grants|Forbidden' -rapid.checks=100000 -timeout 60m

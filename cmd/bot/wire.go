@@ -94,7 +94,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	p.meter.Know(p.agent.Tools)
 	p.meter.Build(version, revision())
 	p.meter.Begin()
-	p.meter.Servers(p.kit.mcp)
+	p.meter.Servers(p.kit.mcp.Up)
 	p.kit.box.Mask = m
 	p.model = maskedModel{p.meter.InTurn(newModel(cfg, log), cfg.LLM.Parallel), m}
 	store, err := openStore(ctx, cfg, log)

@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"lab":                       {"agent", "agent/approval", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
-	"cmd/bot/meter":             {"agent/policy", "agent/view", "chat", "chat/inbound", "llm", "llm/queue", "memory", "tools/mcp"},
+	"cmd/bot/meter":             {"agent/policy", "agent/view", "chat", "chat/inbound", "llm", "llm/queue", "memory"},
 	"cmd/bot/control":           {},
 	"cmd/bot/config":            {"chat", "edits", "llm/args", "memory", "setting", "tools", "tools/*", "tools/mcp"},
 	"internal/imports":          {},

@@ -40,6 +40,7 @@ var list = map[string]struct {
 	"cmd/bot/container_test.go":             {3, "no bwrap, or a kernel that forbids it", deps},
 	"cmd/bot/load_scale_test.go":            {1, "needs a quiet machine", "make load"},
 	"cmd/bot/load_test.go":                  {1, "needs a quiet machine", "make load"},
+	"cmd/bot/meter/prometheus_test.go":      {2, "without NOD_LONG: a minute; no prometheus", long},
 	"cmd/bot/page_test.go":                  {1, "no chromium", deps},
 	"cmd/bot/pictures_test.go":              {1, "-short: in one scheme of colours", inFull},
 	"cmd/bot/slack_load_test.go":            {4, "-short: as long as Slack's limits make it", inFull},

@@ -11,7 +11,6 @@ import (
 
 	"nod/chat"
 	"nod/llm"
-	"nod/tools/mcp"
 )
 
 // Begin makes the series that are known beforehand, so that each is there with a
@@ -127,10 +126,10 @@ func zeroOrOne(yes bool) float64 {
 }
 
 // Servers shows which MCP servers are connected.
-func (m *Meter) Servers(all *mcp.Servers) {
-	for name := range all.Up() {
+func (m *Meter) Servers(up func() map[string]bool) {
+	for name := range up() {
 		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "nod_mcp_up", Help: "Whether an MCP server is connected.", ConstLabels: prometheus.Labels{"server": name},
-		}, func() float64 { return zeroOrOne(all.Up()[name]) }))
+		}, func() float64 { return zeroOrOne(up()[name]) }))
 	}
 }
