@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -101,6 +103,41 @@ func TestTraceAfterKill(t *testing.T) {
 		if s.Attr("gen_ai.operation.name") == "execute_tool" && s.Attr("gen_ai.tool.call.arguments") != `{"env":"prod"}` {
 			t.Errorf("the arguments of %s are not told", s.Name)
 		}
+	}
+}
+
+// OpenTelemetry's own collector takes a turn with an approval, and passes it on whole.
+func TestTraceThroughACollector(t *testing.T) {
+	if _, err := exec.LookPath("otel-collector"); err != nil || os.Getenv("NOD_LONG") == "" {
+		t.Skip("without NOD_LONG, or there is no otel-collector")
+	}
+	behind, addr, said := fakeotlp.Start(t, nil), freeAddr(t), &buffer{}
+	cmd := exec.Command("otel-collector", "--config", fmt.Sprintf(`yaml:
+receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
+exporters: {otlp_http: {endpoint: %q, encoding: json, compression: none}}
+service: {telemetry: {metrics: {level: none}}, pipelines: {traces: {receivers: [otlp], exporters: [otlp_http]}}}`, addr, behind.URL))
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("the collector wrote:\n%s", said)
+		}
+	}()
+	eventually(t, "the collector is ready", func() bool { return strings.Contains(said.String(), "Everything is ready") })
+	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{extra: "traces: {otlp: http://" + addr + ", content: true}"})
+	n.start()
+	at := n.w.mention("ada", "deploy prod now")
+	n.ask(at, `{"env":"prod"}`)
+	eventually(t, "it is approved", func() bool { return n.approve(at) })
+	n.find(at, "The tool says")
+	eventually(t, "the trace is whole", func() bool { return whole(t, behind.Spans()) })
+	_, metrics := fetchPage(t, "http://"+n.http+"/metrics")
+	if strings.Contains(said.String(), "error") || !strings.Contains(metrics, `nod_spans_total{outcome="lost"} 0`) {
+		t.Errorf("the collector wrote:\n%s\nnod lost spans", said)
 	}
 }
 

@@ -45,6 +45,7 @@ var list = map[string]struct {
 	"cmd/bot/pictures_test.go":              {1, "-short: in one scheme of colours", inFull},
 	"cmd/bot/slack_load_test.go":            {4, "-short: as long as Slack's limits make it", inFull},
 	"cmd/bot/slack_test.go":                 {1, "-short: half of the questions of TestSlackChaos", inFull},
+	"cmd/bot/traces_test.go":                {2, "without NOD_LONG, or without a built internal/collector", long},
 	"deploy/deploy_test.go":                 {2, "a program is missing", deps},
 	"internal/crash/walk.go":                {2, "walks play a share of their points, and three under -short", long},
 	"internal/crash/walk_test.go":           {2, "-short: a storm", inFull},
