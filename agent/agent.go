@@ -37,6 +37,7 @@ type Agent struct {
 	Taint        bool   // see package taint
 	Key          []byte // of the digests that stand in logs and on cards
 	Summary      bool   // what is trimmed is summarised by the model
+	Schedules    policy.Schedules
 
 	// Calling says, for `help`, how people call the bot on a platform and stop it
 	// there; nil, or "" of it: help says nothing of that.

@@ -56,6 +56,7 @@ var decisions = []rule{
 	{"decide", func(d *decision) Action { return records(d.approval().Decide()) }},
 	{"judge", (*decision).judge},
 	{"changing", (*decision).changing},
+	{"crowded", (*decision).crowded},
 	{"expire", func(d *decision) Action { return records(d.approval().Expire()) }},
 	{"clocks", func(d *decision) Action { return records(d.approval().Clocks()) }},
 	{"approved", (*decision).approved},
@@ -70,7 +71,9 @@ var drawing = []rule{
 	{"notifying", func(d *decision) Action { return records(d.approval().Notify()) }},
 	{"unwritten", (*decision).unwritten},
 	{"forget", (*decision).forget},
+	{"scheduling", (*decision).scheduling},
 	{"notices", (*decision).notices},
+	{"slotLines", (*decision).slotLines},
 	{"restored", (*decision).restored},
 	{"refusals", (*decision).refusals},
 	{"corrections", (*decision).corrections},
@@ -79,6 +82,7 @@ var drawing = []rule{
 // Progress comes last, for it makes more work for the others: the turn that runs, then
 // the next one, then another try of one that is over. Nobody waits for the last two.
 var progress = []rule{
+	{"slots", (*decision).slots},
 	{"turn", (*decision).turn},
 	{"opening", (*decision).opening},
 	{"again", (*decision).again},
@@ -100,7 +104,7 @@ type decision struct {
 func (a *Agent) on(log *Log) *decision { return &decision{agent: a, thread: log.Thread, log: log} }
 
 func (d *decision) approval() approval.Case {
-	return approval.Case{Thread: d.thread, Tools: d.agent.Tools, Taint: d.taint(), Key: d.agent.Key, Clock: d.log.claim.Now, Since: d.log.claim.Since, Self: d.log.claim.Self, Silent: d.log.silent}
+	return approval.Case{Thread: d.thread, Tools: d.agent.Tools, Taint: d.taint(), Key: d.agent.Key, Clock: d.log.claim.Now, Since: d.log.claim.Since, Self: d.log.claim.Self, Silent: d.log.silent, Schedules: d.agent.Schedules, Zone: d.agent.zoneOf}
 }
 
 func (d *decision) prompt() prompt.Writer {
@@ -165,8 +169,20 @@ func (d *decision) wakeAt() time.Time {
 			}
 		}
 	}
+	for _, c := range d.thread.Folk.Schedules {
+		next := c.Due()
+		if !next.IsZero() && !next.After(d.thread.Now) { // it waits for the turn's end
+			next = c.Plan.Next(d.thread.Now)
+		}
+		if !next.IsZero() {
+			sooner(next)
+		}
+	}
 	if d.thread.Open == nil {
 		return at
+	}
+	if crowded, ok := d.crowdedAt(); ok {
+		sooner(crowded)
 	}
 	for _, c := range d.thread.Running() {
 		if left, ok := d.approval().Patience(c); ok {

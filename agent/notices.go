@@ -22,6 +22,7 @@ func (d *decision) notices() Action {
 	for _, c := range d.thread.Inbox.Commands {
 		key := c.Notice()
 		if d.thread.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && d.thread.StoppedBy(c.Seq) ||
+			c.Word == "schedule" && d.scheduleReply(c) == "" ||
 			c.Word == "allow" && d.thread.Approvals.Allows[c.Seq].Reason == approval.NeedsCode {
 			continue
 		}

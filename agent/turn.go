@@ -242,6 +242,9 @@ func (d *decision) pickRuns(last *thread.Step) Action {
 	if effect == nil || running {
 		return nil
 	}
+	if effect.Tool == thread.ScheduleTool {
+		return d.scheduleCall(effect)
+	}
 	if act := d.checkPreview(effect); act != nil {
 		return act
 	}
@@ -263,7 +266,7 @@ func (d *decision) approved() Action {
 		return nil
 	}
 	switch act := d.pickRuns(last).(type) {
-	case Effect, Preview:
+	case Effect, Preview, Schedule, Record:
 		return act
 	}
 	return nil

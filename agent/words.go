@@ -60,6 +60,12 @@ func (d *decision) replyTo(c *thread.Command) string {
 		return d.changeReply(c)
 	case "which":
 		return view.Which(d.thread)
+	case "schedule":
+		return d.scheduleReply(c)
+	case "schedules":
+		return d.schedulesReply()
+	case "unschedule", "resume":
+		return d.switchedSchedule(c)
 	case "mute":
 		return textMuted
 	case "unmute":
@@ -101,7 +107,7 @@ func (d *decision) help(c *thread.Command) string {
 	}
 	grants := slices.ContainsFunc(d.agent.Tools, func(t policy.Tool) bool { return t.Rules.Grants.Most > 0 })
 	for _, w := range vocabulary.Table {
-		if w.Help != "" && (w.Name != "allow" || grants) {
+		if w.Help != "" && (w.Name != "allow" || grants) && (w.Name != "schedules" || d.agent.Schedules.Thread > 0) {
 			b.WriteString("- " + w.Help + "\n")
 		}
 	}

@@ -22,6 +22,9 @@ type User struct {
 	// Barred says why this person may never approve, in words for them: somebody of
 	// another organisation, or a guest. Empty for everybody else.
 	Barred string `json:"barred,omitempty"`
+	// Unheard says that the bot does not listen to them any more, of somebody who was just
+	// looked up.
+	Unheard bool `json:"-"`
 	// Kind says what tells this person from a colleague, where the platform does: guest, or
 	// other organisation. Cards show it beside the name, which anybody may take.
 	Kind string `json:"kind,omitempty"`

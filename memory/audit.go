@@ -199,6 +199,24 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 	case Revoked:
 		l.Event, l.Tool, l.Digest, l.By = "revoked", b.Tool, b.Digest, []chat.UserID{b.By.ID}
 		l.Rules = &AuditRules{Grant: strconv.Itoa(b.Grant)}
+	case Scheduled:
+		l.Event, l.Outcome, l.Call, l.By, l.Reason = "scheduled", "made", b.Call, []chat.UserID{b.By.ID}, b.Refused
+		if b.Refused != "" {
+			l.Outcome = "refused"
+		}
+	case Slot:
+		l.Event, l.Outcome, l.By = "scheduled", "begun", []chat.UserID{b.By.ID}
+		if b.Skipped > 0 {
+			l.Outcome, l.Reason = "skipped", b.Why
+		}
+	case Unscheduled:
+		l.Event, l.Outcome, l.Reason = "scheduled", "ended", b.Why
+		if b.Paused {
+			l.Outcome = "paused"
+		}
+		if b.By.ID != "" {
+			l.By = []chat.UserID{b.By.ID}
+		}
 	case Forgot:
 		l.Event, l.By = "forgot", []chat.UserID{b.By.ID}
 	case Erased:

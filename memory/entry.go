@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/chat/when"
 	"nod/llm"
 )
 
@@ -25,7 +26,12 @@ type Body interface{ Kind() string }
 // Actions of people and clocks. These enter through the inbox.
 type (
 	// Message is a message to the bot, or one in a thread that it follows.
-	Message struct{ chat.Message }
+	Message struct {
+		chat.Message
+		// Plan is the schedule that it asks for; Unplanned says why there can be none.
+		Plan      *when.Plan `json:"plan,omitempty"`
+		Unplanned string     `json:"unplanned,omitempty"`
+	}
 
 	// Edited replaces the text of a message that no model call has seen yet.
 	Edited struct {
@@ -236,8 +242,9 @@ type (
 		Call      string    `json:"call"`
 		Number    int       `json:"number,omitempty"` // counts the thread's approvals
 		Tool      string    `json:"tool"`
-		Digest    string    `json:"digest"`  // made with the store's key, of the tool's definition too
-		Defined   string    `json:"defined"` // digest of the tool's definition alone
+		Digest    string    `json:"digest"`         // made with the store's key, of the tool's definition too
+		Zone      string    `json:"zone,omitempty"` // of the times in a call of `schedule`
+		Defined   string    `json:"defined"`        // digest of the tool's definition alone
 		Requester chat.User `json:"requester"`
 		Rules     Rules     `json:"rules"`
 		Why       string    `json:"why,omitempty"`
@@ -423,6 +430,9 @@ type (
 		Heard   time.Time     `json:"heard,omitzero"`   // platform's time of the latest message
 		Asks    int           `json:"asks,omitempty"`   // how many approvals were asked for so far
 		Grants  []Carried     `json:"grants,omitempty"` // that still hold
+
+		Schedules []Standing `json:"schedules,omitempty"` // that go on
+		Scheduled int        `json:"scheduled,omitempty"` // how many there were so far
 
 		Summary  string    `json:"summary,omitempty"`  // of the turns before Before, in the model's words
 		Recap    string    `json:"recap,omitempty"`    // of the turns before a long silence

@@ -115,7 +115,7 @@ func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, e
 		}
 		m, is, err := a.people.Member(ctx, c.GuildID, s.User)
 		if err != nil || !is {
-			u.Barred = "only members of this server may decide here"
+			u.Barred, u.Unheard = "only members of this server may decide here", true
 			return u, err
 		}
 		if m.User != nil {
@@ -127,6 +127,7 @@ func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, e
 	}
 	var err error
 	u.Barred, err = a.people.Barred(ctx, s)
+	u.Unheard = u.Barred != ""
 	return u, err
 }
 

@@ -120,6 +120,7 @@ func (a *Adapter) Who(ctx context.Context, channel string, u chat.User) (chat.Us
 		return u, err
 	}
 	u, heard, err := a.speaker(ctx, string(u.ID), api.ChannelOf(channel))
+	u.Unheard = !heard
 	if err == nil && !heard && u.Barred == "" {
 		u.Barred = "you are not heard here"
 	}

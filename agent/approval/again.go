@@ -34,7 +34,7 @@ func (k Case) Tightened() (bodies []memory.Body) {
 	for _, c := range last.Calls {
 		tool, _ := k.Tools.Find(c.Tool)
 		redefined := c.Open() && c.Asked.Digest != k.Bound(c)
-		tightened := c.Open() && tool.Risk == policy.Ask && stricter(tool.Rules, c.Asked.Rules)
+		tightened := c.Open() && tool.Risk == policy.Ask && stricter(tool.RulesIn(t, k.Schedules), c.Asked.Rules)
 		if !redefined && !tightened || !k.valid(c) {
 			continue
 		}
@@ -67,7 +67,7 @@ func (k Case) renewed(t *thread.Turn, c *thread.Call, nth int) memory.Asked {
 	tool, _ := k.Tools.Find(c.Tool)
 	again := *c.Asked
 	again.Number, again.Again = k.Thread.Approvals.Asks+nth, again.Again+1
-	again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, k.shownOf(tool.Rules)
+	again.Requester, again.Rules, again.Shown = t.Requester, tool.RulesIn(t, k.Schedules), k.shownOf(tool.Rules)
 	again.Digest, again.Defined, again.Marks = k.Bound(c), k.defined(c.Tool), k.Taint.Marks(c)
 	again.Stricter, again.Restored, again.Redefined, again.Changed = false, false, false, false
 	return again

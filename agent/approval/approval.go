@@ -31,6 +31,9 @@ type Case struct {
 	Since  uint64                   // Seq of the first entry that came by this claim
 	Self   string                   // this process
 	Silent map[string]time.Duration // for how long nothing was heard of another
+
+	Schedules policy.Schedules
+	Zone      func(chat.User) string // in which somebody's times are meant
 }
 
 // Now is the time, as far as the log or the claim tell it.

@@ -94,6 +94,9 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 			return "The call did not run, since the arguments don't fit the tool's parameters:\n- " + strings.Join(bad, "\n- ")
 		}
 	}
+	if why := k.unplanned(c); why != "" {
+		return "not scheduled: " + why
+	}
 	if tool.Risk != policy.Auto && tool.Risk != policy.Ask {
 		return "denied: this tool is switched off by the configuration." + orSo
 	}
@@ -102,6 +105,24 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 	}
 	if n := k.Thread.InARow(c); n > repeats && !tool.Advances {
 		return fmt.Sprintf("This is the same call for the %s time in a row, so it was not run. Its result is above: use it, or try something else.", ordinal(n))
+	}
+	return ""
+}
+
+// unplanned says why a call makes no schedule.
+func (k Case) unplanned(c *thread.Call) string {
+	if c.Tool != thread.ScheduleTool || !thread.IsObject(c.Args) {
+		return ""
+	}
+	if c.Turn.Slot != nil {
+		return "what a schedule asks makes no further one"
+	}
+	p, err := c.Planned(k.Zone(c.Turn.Requester), k.Thread.Now)
+	switch {
+	case err != nil:
+		return err.Error()
+	case p.Every > 0 && p.Every < k.Schedules.Least:
+		return k.Schedules.Shortest()
 	}
 	return ""
 }

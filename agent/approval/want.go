@@ -74,8 +74,12 @@ func (k Case) Want(t *thread.Turn, last *thread.Step) Wanted {
 
 // ask is the approval of a call, as it is opened.
 func (k Case) ask(c *thread.Call, tool policy.Tool, number int) memory.Asked {
-	return memory.Asked{
-		Call: c.ID, Number: number, Tool: c.Tool, Digest: k.Bound(c), Defined: k.defined(c.Tool), Requester: c.Turn.Requester, Rules: tool.Rules,
+	a := memory.Asked{
+		Call: c.ID, Number: number, Tool: c.Tool, Digest: k.Bound(c), Defined: k.defined(c.Tool), Requester: c.Turn.Requester, Rules: tool.RulesIn(c.Turn, k.Schedules),
 		Marks: k.Taint.Marks(c), Shown: k.shownOf(tool.Rules),
 	}
+	if c.Tool == thread.ScheduleTool {
+		a.Zone = k.Zone(c.Turn.Requester)
+	}
+	return a
 }

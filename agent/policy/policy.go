@@ -46,6 +46,7 @@ type Tool struct {
 	Timeout    time.Duration // how long one call may take; 0: a minute
 	Advances   bool          // the same call gives more each time, so that repeating it makes sense
 	Rules      memory.Rules  // who approves, when Risk is Ask
+	OwnTimeout bool          // the timeout of Rules is the tool's own
 	Preview    bool          // a program says before the call what it would do
 	// PreviewRequired says that the call may not be approved without that.
 	PreviewRequired bool
@@ -70,7 +71,18 @@ func (t Tool) Harmless() bool { return t.ReadOnly && t.Risk == Auto }
 func (t Tool) Offered(s *thread.Thread, draft int) bool {
 	usable := (t.Risk == Auto || t.Risk == Ask) && !s.IsOff(t.Name)
 	usable = usable && (!t.Reads || len(s.Held()) > 0) && t.Entitled(s.Open, s.Last)
+	usable = usable && (t.Name != thread.ScheduleTool || s.Open == nil || s.Open.Slot == nil)
 	return usable && (draft == 0 || t.Harmless())
+}
+
+// RulesIn says who approves a call in a turn. Nobody need look at the turn of a schedule at
+// once.
+func (t Tool) RulesIn(turn *thread.Turn, s Schedules) memory.Rules {
+	r := t.Rules
+	if turn.Slot != nil && !t.OwnTimeout && s.Timeout > 0 {
+		r.Timeout = s.Timeout
+	}
+	return r
 }
 
 // Set is all tools of a program.

@@ -86,14 +86,20 @@ func cannot(tools []llm.Tool) string {
 
 // today is the date on which the turn was opened, in the zone of its requester.
 func (w Writer) today() string {
-	t, zone := w.Thread.Open, w.Zone
-	if zone == nil && t.Requester.Zone != "" && w.Zones != nil {
-		zone = w.Zones(t.Requester.Zone)
+	t := w.Thread.Open
+	return t.At.In(w.ZoneOf(t.Requester)).Format("Monday, 2 January 2006")
+}
+
+// ZoneOf is the zone of a person's days and hours.
+func (w Writer) ZoneOf(u chat.User) *time.Location {
+	zone := w.Zone
+	if zone == nil && u.Zone != "" && w.Zones != nil {
+		zone = w.Zones(u.Zone)
 	}
 	if zone == nil {
 		zone = time.UTC
 	}
-	return t.At.In(zone).Format("Monday, 2 January 2006")
+	return zone
 }
 
 // exchanges lists the exchanges that a cut leaves.

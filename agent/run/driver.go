@@ -379,6 +379,7 @@ func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	if err != nil {
 		return err
 	}
+	d.unschedule(bodies)
 	own := d.held.Log[from : from+len(bodies)]
 	if !d.released || !kept { // otherwise the next claimer may have it by now
 		d.log.Append(d.held.Log[from:]...)

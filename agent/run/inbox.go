@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,8 @@ func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message
 	}
 	m.Quoted = slices.DeleteFunc(m.Quoted, func(q chat.Quote) bool { return erased[q.Ref] })
 	m.Text = i.withoutCode(m.Text)
-	return i.Store.Put(ctx, thread, memory.Message{Message: m}, eventIDs...)
+	plan, why := i.Agent.ReadPlan(m, cmp.Or(m.Sent, time.Now()))
+	return i.Store.Put(ctx, thread, memory.Message{Message: m, Plan: plan, Unplanned: why}, eventIDs...)
 }
 
 // withoutCode takes a code from a word that approves, where codes are used: they are in no

@@ -148,6 +148,10 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 		return "prove/" + act.Proof, func(key string) { d.prove(key, act) }
 	case agent.AskWhy:
 		return "why/" + act.Key, func(key string) { d.askWhy(key, act) }
+	case agent.Schedule:
+		return "schedule/" + number(act.Made.Message) + act.Made.Call, func(key string) { d.schedule(key, act) }
+	case agent.Occur:
+		return "slot/" + number(act.Slot.Of) + "/" + number(uint64(act.Slot.At.Unix())), func(key string) { d.occur(key, act) }
 	case agent.Mark:
 		return "mark/" + number(act.Message), func(key string) { d.mark(key, act) }
 	}

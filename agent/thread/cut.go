@@ -24,6 +24,7 @@ func (s *Thread) takeCut(b memory.Trimmed) {
 		s.noteCaller(who)
 	}
 	s.takeCarried(b.Grants)
+	s.takeStanding(b.Schedules, b.Scheduled)
 	s.Folk.Muted, s.Approvals.Asks = s.Folk.Muted || b.Muted, max(s.Approvals.Asks, b.Asks)
 	if b.Heard.After(s.Span.Last) {
 		s.Span.Last = b.Heard
@@ -72,6 +73,7 @@ func (s *Thread) Carry(cut *memory.Trimmed) {
 func (s *Thread) KeepFolk(cut *memory.Trimmed) {
 	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.Folk.People)), s.Folk.Callers
 	cut.Grants = s.carriedGrants()
+	cut.Schedules, cut.Scheduled = s.standing(), s.Folk.Scheduled
 	cut.Muted, cut.Asks, cut.Heard = s.Folk.Muted, s.Approvals.Asks, s.Span.Last
 }
 

@@ -55,6 +55,12 @@ func (s *Thread) Add(e memory.Entry) {
 		s.takeCut(b)
 	case memory.Forgot:
 		s.forgetThread(e.Seq, b)
+	case memory.Scheduled:
+		s.takeScheduled(e, b)
+	case memory.Slot:
+		s.takeSlot(e, b)
+	case memory.Unscheduled:
+		s.takeUnscheduled(e.Seq, b)
 	case memory.Posted:
 		s.takePosted(e.Seq, b)
 	case memory.Seen:
@@ -148,7 +154,7 @@ func (s *Thread) addCall(e memory.Entry) {
 // activity.
 func (s *Thread) noteActivity(e memory.Entry) {
 	switch e.Body.(type) {
-	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Restored, memory.Belongs:
+	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Restored, memory.Belongs, memory.Slot, memory.Unscheduled:
 		return
 	}
 	if len(s.Inbox.Waiting) == 0 || s.Open != nil {
@@ -178,6 +184,9 @@ func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 		}
 	}
 	slices.SortStableFunc(t.Msgs, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	if n := len(t.Msgs); n > 0 && t.Msgs[n-1].Slot != nil {
+		t.Slot = &Occasion{*t.Msgs[n-1].Slot, s.strangersSince(t.Msgs[n-1].Slot)}
+	}
 	if b.Requester.Bot {
 		s.Folk.Bots++
 	}
@@ -239,7 +248,8 @@ func (s *Thread) endTurn(b memory.Ended) {
 	case t.Ended:
 		return
 	}
-	t.Ended = true
+	t.Ended, s.Folk.Worked = true, s.Now
+	s.judgeSlot(t)
 	if s.Unfolded(t) {
 		s.Folding = append(s.Folding, t)
 	}
@@ -267,6 +277,7 @@ func (s *Thread) takePosted(seq uint64, b memory.Posted) {
 	}
 	s.takeRedrawn(seq, name, b.Unshown)
 	s.Folding = slices.DeleteFunc(s.Folding, func(t *Turn) bool { return t.FoldName() == name })
+	s.Folk.Lines = slices.DeleteFunc(s.Folk.Lines, func(l Line) bool { return l.Name() == name })
 	s.takeCopy(seq, b)
 	s.takeQuestionPosted(seq, name, b)
 	if call, ok := memory.Asks(b.Key); ok {

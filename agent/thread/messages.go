@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/chat/when"
 	"nod/memory"
 )
 
@@ -20,10 +21,11 @@ type Message struct {
 	Marked  bool   // it bears the eyes
 	wrote   string // the text as it came
 	changes []edit
-	seen    bool   // a model call has seen it: from then on it stays as it is
-	Form    *Order // the order of the form that it came from
-	Drawn   bool   // a server's question may have asked for it: it makes no address free
-	Steps   *Turn  // the turn whose steps were the latest when it came
+	seen    bool         // a model call has seen it: from then on it stays as it is
+	Form    *Order       // the order of the form that it came from
+	Drawn   bool         // a server's question may have asked for it: it makes no address free
+	Steps   *Turn        // the turn whose steps were the latest when it came
+	Slot    *memory.Slot // the time of a schedule that it is
 }
 
 // edit is a change or the deletion of a message.
@@ -39,6 +41,8 @@ type Command struct {
 	Word string
 	Arg  string
 	Is   memory.Belongs // the groups of its author, where they were looked up
+	Plan *when.Plan     // of the schedule that it asks for
+	Why  string         // why there can be none
 }
 
 // Notice is the name of the post that answers a command.
@@ -70,6 +74,10 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 	}
 	s.Folk.Bots, m.Drawn = 0, s.draws(m)
 	s.endReasons(m)
+	if !m.Aside && (b.Plan != nil || b.Unplanned != "") {
+		s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: "schedule", Plan: b.Plan, Why: b.Unplanned})
+		return
+	}
 	if s.tooEarly(m) {
 		s.Inbox.Early = append(s.Inbox.Early, m)
 		return
@@ -173,6 +181,8 @@ func (s *Thread) takeCommand(m *Message, word, arg string) (ok bool) {
 		s.dropArtifact(arg)
 	case "tools off", "tools on":
 		s.switchTool(word, arg)
+	case "unschedule", "resume":
+		s.switchSchedule(m, word, arg)
 	case "mute", "unmute":
 		s.Folk.Muted = word == "mute"
 	case "recap":
@@ -263,15 +273,14 @@ func (s *Thread) requeue(msgs []*Message) {
 // queues says whether a message waits while a turn runs. An order waits, and so does each
 // message behind an order.
 func (s *Thread) queues(m *Message) bool {
-	_, ok := m.Order()
-	return ok || len(s.Inbox.Waiting) > 0 && !m.Aside
+	return m.Alone() || len(s.Inbox.Waiting) > 0 && !m.Aside
 }
 
-// together is how many waiting messages open one turn: an order alone, or all messages
-// before the next order.
+// together is how many waiting messages open one turn: an order or a time of a schedule
+// alone, or all messages before the next of these.
 func together(waiting []*Message) int {
 	for i, m := range waiting {
-		if _, ok := m.Order(); ok {
+		if m.Alone() {
 			return max(1, i)
 		}
 	}

@@ -74,6 +74,13 @@ type Folk struct {
 	Muted   bool
 	Bots    int             // turns in a row that only bots asked for
 	Off     map[string]bool // tools that people switched off here
+
+	Schedules []*Schedule
+	Scheduled int                         // how many there were so far
+	Asked     map[uint64]memory.Scheduled // what came of the words that ask for one, by their Seq
+	Switched  map[uint64]bool             // the words that ended or resumed one, by their Seq
+	Lines     []Line                      // times that came, and that people were not told yet
+	Worked    time.Time                   // when the latest turn ended
 }
 
 // Approvals is what the log holds of approvals beside the calls themselves.
@@ -143,6 +150,7 @@ type Turn struct {
 	At        time.Time
 	Over      time.Time // when it was stopped, or failed
 	Strategy  string
+	Slot      *Occasion // the time of a schedule by which it began
 	Msgs      []*Message
 	Steps     []*Step
 	Stopped   *memory.Stopped

@@ -14,7 +14,11 @@ func (t *Turn) Senders(seen uint64) []chat.User {
 	if t.Requester.ID != "" {
 		out = append(out, t.Requester)
 	}
-	for _, u := range t.Voices {
+	others := t.Voices
+	if t.Slot != nil {
+		others = slices.Concat(others, t.Slot.Others)
+	}
+	for _, u := range others {
 		if u.ID != t.Requester.ID {
 			out = append(out, u)
 		}

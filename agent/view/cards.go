@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"nod/agent/approval"
@@ -78,6 +79,9 @@ func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
 		Call: c.ID, Tool: c.Tool, Args: c.Shown(), Digest: c.Asked.Digest,
 		Requester: c.Asked.Requester, Approvers: c.MayNow(), Quorum: r.Quorum,
 		Approve: r.Approve, Deny: r.Deny, Ways: r.By, Deadline: c.Deadline(), Why: c.Asked.Why, Marks: c.Asked.Marks,
+	}
+	if c.Tool == thread.ScheduleTool {
+		v.Why = strings.TrimSpace(planLine(c) + " " + v.Why)
 	}
 	v.Quiet = r.Quiet
 	if c.Clocks.Escalated.Seq > 0 {
@@ -239,4 +243,17 @@ func PreviewFile(c *thread.Call) chat.File {
 	f := c.Preview.Bound.File
 	f.Name = fmt.Sprintf("preview-%d.txt", c.Asked.Number)
 	return f
+}
+
+// planLine says in plain words what a call schedules, and the next three times.
+func planLine(c *thread.Call) string {
+	p, err := c.Planned("", time.Time{})
+	if err != nil {
+		return ""
+	}
+	does := "asks"
+	if p.Remind {
+		does = "reminds"
+	}
+	return fmt.Sprintf("It %s %s: %s.", does, p.Time.String(), strings.Join(p.Coming(c.Ask.At, 3), ", "))
 }

@@ -291,13 +291,16 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	for _, e := range cfg.Agent.Examples {
 		a.Examples = append(a.Examples, speak.Example{User: e.User, Assistant: e.Assistant})
 	}
+	if a.Schedules = cfg.Schedules.Rules(); a.Schedules.Thread > 0 {
+		a.Tools = append(a.Tools, agent.ScheduleTool(cfg.Approvals.Rules()))
+	}
 	for _, t := range k.box.List() {
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, policy.Tool{
 			Tool: t.Tool, Schema: k.box.Schema(t.Name), Risk: policy.Risk(r.Risk),
 			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Undeclared: t.Undeclared, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
 			Preview: t.Preview != nil, PreviewRequired: t.PreviewRequired,
-			Rules: r.Approvals.Rules(), For: r.For,
+			Rules: r.Approvals.Rules(), OwnTimeout: r.Approvals.Timeout != cfg.Approvals.Timeout, For: r.For,
 		})
 	}
 	if err := a.Fits(); err != nil {

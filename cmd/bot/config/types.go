@@ -10,9 +10,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"nod/agent/policy"
 	"nod/setting"
 	"nod/tools"
 	"nod/tools/calculator"
@@ -32,6 +34,7 @@ import (
 type Config struct {
 	Store     Store          `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
 	LLM       LLM            `yaml:"llm" doc:"The model that thinks"`
+	Schedules Schedules      `yaml:"schedules" doc:"What people may have asked later, or again and again; {}: off. Default {}"`
 	Proxy     setting.Secret `yaml:"proxy" schema:"proxy" doc:"An HTTP proxy for fetch, search and wikipedia; everything else follows HTTPS_PROXY and NO_PROXY. With it tools.fetch.allow must name hosts"`
 	Agent     Agent          `yaml:"agent" doc:"How the agent behaves"`
 	Slack     *Slack         `yaml:"slack" doc:"Connect to Slack; absent: off"`
@@ -216,6 +219,27 @@ type Approvals struct {
 type Escalate struct {
 	After     time.Duration `yaml:"after" schema:"positive" want:"must be a length of time, such as 15m: from then on the approvers below may decide too" doc:"Without a decision for so long, which is less than timeout"`
 	Approvers []string      `yaml:"approvers" schema:"approver,some" want:"must name somebody: write requester, anyone, user:ID, group:ID or role:ID" doc:"These may decide too: requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role)"`
+}
+
+// Schedules bound what people may have asked later. Where one of the keys is written, the
+// others have their defaults.
+type Schedules struct {
+	Thread  int           `yaml:"thread" schema:"min=1,max=1000" doc:"How many a thread may have. Default 8"`
+	Person  int           `yaml:"person" schema:"min=1,max=10000" doc:"How many a person may have. Default 20"`
+	Least   time.Duration `yaml:"least" schema:"positive" doc:"The shortest time between two of a schedule. Default 15m"`
+	Late    time.Duration `yaml:"late" schema:"positive" doc:"One of a repeated schedule that is later than this, since the bot was down, is skipped. Default 1h"`
+	Timeout time.Duration `yaml:"timeout" schema:"positive" doc:"Of an approval in a turn that began by itself, where the tool names none. Default 2h"`
+}
+
+// Rules gives the bounds as the agent takes them; the zero value where none is written.
+func (s Schedules) Rules() policy.Schedules {
+	if s == (Schedules{}) {
+		return policy.Schedules{}
+	}
+	return policy.Schedules{
+		Thread: cmp.Or(s.Thread, 8), Person: cmp.Or(s.Person, 20), Least: cmp.Or(s.Least, 15*time.Minute),
+		Late: cmp.Or(s.Late, time.Hour), Timeout: cmp.Or(s.Timeout, 2*time.Hour),
+	}
 }
 
 // Grants bound for how long and how often a call may be allowed again.

@@ -1,0 +1,85 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/memory"
+)
+
+// scheduleTTL keeps the count of a person's schedules over the time between two of theirs.
+const scheduleTTL = 400 * 24 * time.Hour
+
+// countSchedules adds to the number of a person's schedules on a platform. A process that
+// dies between this and the entry leaves it wrong by one.
+func countSchedules(ctx context.Context, counters memory.Counters, platform string, who chat.UserID, n int64) (int64, error) {
+	return counters.Count(ctx, "schedules/"+platform+"/"+string(who), n, scheduleTTL)
+}
+
+// schedule makes a schedule, unless its author has too many.
+func (d *driver) schedule(key string, act agent.Schedule) {
+	d.begin(key, asks, func(ctx context.Context) outcome {
+		var has int64
+		who := act.Made.By.ID
+		err := d.patiently(ctx, func() (err error) {
+			has, err = countSchedules(ctx, d.Store, d.thread.Platform, who, 1)
+			return err
+		})
+		return outcome{settle: func() error {
+			now, still := d.decide().(agent.Schedule)
+			still = still && now.Made.Message == act.Made.Message && now.Made.Call == act.Made.Call
+			if err != nil || !still || has > int64(d.Agent.Schedules.Person) {
+				d.uncount(who)
+			}
+			switch {
+			case err != nil || !still:
+				return err
+			case has > int64(d.Agent.Schedules.Person):
+				return d.commit(now.Refused...)
+			}
+			return d.commit(append([]memory.Body{now.Made}, now.Then...)...)
+		}}
+	})
+}
+
+// occur looks up who made a schedule whose time has come.
+func (d *driver) occur(key string, act agent.Occur) {
+	d.begin(key, asks, func(ctx context.Context) outcome {
+		by, err := d.account(ctx, act.Slot.By)
+		return outcome{settle: func() error {
+			now, still := d.decide().(agent.Occur)
+			if !still || now.Slot.Of != act.Slot.Of || !now.Slot.At.Equal(act.Slot.At) {
+				return nil
+			}
+			return d.commit(d.Agent.Occurred(now.Slot, by, err))
+		}}
+	})
+}
+
+// unschedule counts the schedules that end with entries.
+func (d *driver) unschedule(bodies []memory.Body) {
+	for _, b := range bodies {
+		switch b := b.(type) {
+		case memory.Unscheduled:
+			if !b.Paused {
+				d.uncount(b.Author.ID)
+			}
+		case memory.Forgot:
+			for _, c := range d.log.Thread.Folk.Schedules {
+				if !c.Closed {
+					d.uncount(c.By.ID)
+				}
+			}
+		}
+	}
+}
+
+func (d *driver) uncount(who chat.UserID) {
+	d.beside.Go(func() {
+		if _, err := countSchedules(background, d.Store, d.thread.Platform, who, -1); err != nil {
+			d.Log.Warn("count schedules", "thread", d.thread.String(), "error", err)
+		}
+	})
+}

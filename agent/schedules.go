@@ -1,0 +1,329 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"nod/agent/phrase"
+	"nod/agent/policy"
+	"nod/agent/prompt"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/chat/when"
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// A schedule is a text that is asked, or posted, at times. It is an entry of its thread.
+// Each time enters the log as a [memory.Slot] before anything begins, and is the message
+// of a turn. So approvals, limits and replay hold for it as for any other.
+
+// Schedule makes a schedule, unless its author has too many: then it records Refused.
+type Schedule struct {
+	Made    memory.Scheduled
+	Then    []memory.Body // recorded with it
+	Refused []memory.Body
+}
+
+// Occur looks up the author of a schedule whose time has come, and records what
+// [Agent.Occurred] makes of that.
+type Occur struct{ Slot memory.Slot }
+
+func (Schedule) action() {}
+func (Occur) action()    {}
+
+// Words about schedules.
+const (
+	textNoSchedules = "I keep no schedules here: whoever runs me has not switched them on."
+	textNone        = "Nothing is scheduled here. `every weekday 09:00: …`, `in 2h: …` or `remind tomorrow 9:00: …` does it."
+	whyPaused       = "three turns in a row came to nothing"
+	whyDown         = "I was down"
+	whyBusy         = "another turn ran"
+	whyUnknown      = "I could not find out whether its author may still ask"
+)
+
+// TextTooMany refuses a schedule.
+func TextTooMany(n int, whose string) string {
+	return fmt.Sprintf("%s has %d, and that is the most", whose, n)
+}
+
+// ScheduleTool is the tool by which the model asks for a schedule.
+func ScheduleTool(rules memory.Rules) policy.Tool {
+	t := policy.Tool{Risk: policy.Ask, Rules: rules, Tool: llm.Tool{
+		Name:        thread.ScheduleTool,
+		Description: "Ask something later, or again and again, in this thread. At that time you are asked `text` as if its author wrote it. With remind the text is only posted, with a mention. People approve each schedule.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"when":{"type":"string","description":"every weekday 09:00 | every mon,thu 14:30 | every 2h | in 90m | at 15:00 | tomorrow 09:00 | 2026-12-01 09:00"},` +
+			`"text":{"type":"string","minLength":1},"remind":{"type":"boolean"}},"required":["when","text"],"additionalProperties":false}`),
+	}}
+	t.Rules.Grants = memory.Grants{}
+	t.Schema, _ = args.Compile(t.Parameters) // a constant, which a test compiles
+	return t
+}
+
+// ReadPlan reads the plan in a message; why says, in words for people, why it can't be
+// followed.
+func (a *Agent) ReadPlan(m chat.Message, now time.Time) (plan *when.Plan, why string) {
+	if a == nil || a.Schedules == (policy.Schedules{}) || m.From.Bot || m.Aside || m.Outside {
+		return nil, ""
+	}
+	p, ok, err := when.Parse(m.Text, a.zoneOf(m.From), now)
+	switch {
+	case !ok:
+		return nil, ""
+	case p.Every > 0 && p.Every < a.Schedules.Least:
+		return nil, a.Schedules.Shortest()
+	case err != nil:
+		return nil, err.Error()
+	}
+	return &p, ""
+}
+
+// zoneOf is the name of the zone in which a person's times are meant.
+func (a *Agent) zoneOf(u chat.User) string {
+	return prompt.Writer{Zone: a.Zone, Zones: a.Zones}.ZoneOf(u).String()
+}
+
+// scheduling makes the schedules that people asked for by word.
+func (d *decision) scheduling() Action {
+	for _, c := range d.thread.Inbox.Commands {
+		if c.Word != "schedule" || c.Plan == nil || d.thread.Has(c.Notice()) || d.thread.ScheduledBy(c.Seq) != nil {
+			continue
+		}
+		return d.scheduleNow(memory.Scheduled{By: c.From, Plan: *c.Plan, Message: c.Seq}, nil, func(why string) []memory.Body {
+			return []memory.Body{memory.Scheduled{By: c.From, Plan: *c.Plan, Message: c.Seq, Refused: why}}
+		})
+	}
+	return nil
+}
+
+// scheduleNow makes a schedule, if the thread may have one more.
+func (d *decision) scheduleNow(b memory.Scheduled, then []memory.Body, refuse func(why string) []memory.Body) Action {
+	most, has := d.agent.Schedules, 0
+	for _, c := range d.thread.Folk.Schedules {
+		if !c.Over {
+			has++
+		}
+	}
+	if has >= most.Thread {
+		return Record{refuse(TextTooMany(most.Thread, "this thread"))}
+	}
+	b.Number = d.thread.Folk.Scheduled + 1
+	return Schedule{Made: b, Then: then, Refused: refuse(TextTooMany(most.Person, phrase.Name(b.By)))}
+}
+
+// scheduleCall makes the schedule of an approved call. It is made when the entry is in the
+// log, so nothing has to run.
+func (d *decision) scheduleCall(c *thread.Call) Action {
+	result := func(state chat.CallState, text string) memory.Result {
+		return memory.Result{Call: c.ID, Tool: c.Tool, State: state, Text: text, Origin: thread.Inside}
+	}
+	plan, err := c.Planned("", time.Time{})
+	if err == nil && plan.Next(d.thread.Now).IsZero() {
+		err = fmt.Errorf("that time has passed")
+	}
+	if err != nil {
+		return Record{[]memory.Body{result(chat.CallFailed, "not scheduled: "+err.Error())}}
+	}
+	b := memory.Scheduled{By: c.Turn.Requester, Plan: plan, Call: c.ID}
+	started := d.beginEffect(c).Started
+	done := result(chat.CallDone, scheduled(d.thread.Folk.Scheduled+1, b, d.thread.Now))
+	return d.scheduleNow(b, []memory.Body{started, done}, func(why string) []memory.Body {
+		return []memory.Body{result(chat.CallFailed, "not scheduled: "+why)}
+	})
+}
+
+// slots has the times of schedules begin that are due. While a turn runs, a time waits for
+// its end; it is skipped once the next one is due.
+func (d *decision) slots() Action {
+	for _, c := range d.thread.Folk.Schedules {
+		switch {
+		case c.Over && !c.Closed:
+			return Record{[]memory.Body{memory.Unscheduled{Number: c.Number, Author: c.By, By: c.Ender}}}
+		case c.Tired():
+			return Record{[]memory.Body{memory.Unscheduled{Number: c.Number, Paused: true, Why: whyPaused}}}
+		}
+		if act := d.slot(c); act != nil {
+			return act
+		}
+	}
+	return nil
+}
+
+// slot judges the times of one schedule that are due.
+func (d *decision) slot(c *thread.Schedule) Action {
+	at := c.Due()
+	if at.IsZero() || at.After(d.thread.Now) {
+		return nil
+	}
+	s := memory.Slot{Number: c.Number, Of: c.Seq, By: c.By, Plan: c.Plan, At: at}
+	last, before, n := at, at, 0
+	for next := c.Plan.Next(at); !next.IsZero() && !next.After(d.thread.Now); next = c.Plan.Next(next) {
+		before, last, n = last, next, n+1
+	}
+	busy := d.thread.Open != nil || len(d.thread.Inbox.Waiting) > 0
+	late := d.thread.Now.Sub(last)
+	why := whyDown
+	if d.thread.Open != nil || d.thread.Folk.Worked.After(at) {
+		why = whyBusy
+	}
+	switch {
+	case c.Plan.Repeats() && late > d.agent.Schedules.Late && why == whyDown: // the last one is too old as well
+		s.From, s.At, s.Skipped, s.Why = at, last, n+1, whyDown
+		return Record{[]memory.Body{s}}
+	case n > 0:
+		s.From, s.At, s.Skipped, s.Why = at, before, n, why
+		return Record{[]memory.Body{s}}
+	case busy:
+		return nil
+	case late >= time.Minute:
+		s.Why = why
+	}
+	return Occur{s}
+}
+
+// Occurred is the entry of a time whose author was looked up. In doubt the time is skipped.
+func (a *Agent) Occurred(s memory.Slot, by chat.User, err error) memory.Body {
+	switch {
+	case err != nil:
+		s.Skipped, s.From, s.Why = 1, s.At, whyUnknown
+		return s
+	case by.Unheard:
+		why := phrase.Name(s.By) + " is not heard here any more"
+		if by.Barred != "" {
+			why += " (" + by.Barred + ")"
+		}
+		return memory.Unscheduled{Number: s.Number, Author: s.By, Why: why}
+	}
+	s.By.Name = cmp.Or(by.Name, s.By.Name)
+	return s
+}
+
+// slotLines tell people which times came, and which schedules ended by themselves.
+func (d *decision) slotLines() Action {
+	for _, l := range d.thread.Folk.Lines {
+		if !d.thread.Has(l.Name()) {
+			p := d.sayNotice(l.Name(), chat.MessageRef{}, slotLine(l), l.Seq)
+			if l.Plan.Remind && l.Skipped == 0 {
+				p.Post.Text.Summons = &chat.Summons{Approvers: []string{chat.Requester}, Requester: l.By}
+			}
+			return p
+		}
+	}
+	for _, c := range d.thread.Folk.Schedules {
+		if c.Told == 0 || d.thread.Has(c.Notice()) {
+			continue
+		}
+		text := fmt.Sprintf("Schedule %d has ended: %s.", c.Number, c.Ended)
+		if c.Paused {
+			text = fmt.Sprintf("Schedule %d is paused: %s. `resume %d` takes it up again.", c.Number, c.Ended, c.Number)
+		}
+		return d.sayNotice(c.Notice(), chat.MessageRef{}, text, c.Told)
+	}
+	return nil
+}
+
+// slotLine tells of a time of a schedule.
+func slotLine(l thread.Line) string {
+	text := fmt.Sprintf("Schedule %d · %s", l.Number, l.Plan.Clock(l.At))
+	switch late := l.Late(); {
+	case l.Skipped > 1:
+		text += fmt.Sprintf(" skipped, and %d before it: %s", l.Skipped-1, l.Why)
+	case l.Skipped == 1:
+		text += " skipped: " + l.Why
+	case l.Why != "":
+		text += fmt.Sprintf(" · %s late: %s", phrase.Long(late), l.Why)
+	}
+	if l.Plan.Remind && l.Skipped == 0 {
+		return "Reminder: " + l.Plan.Text + "\n\n" + text
+	}
+	return text
+}
+
+// crowded cancels what a turn of a schedule waits for, once a person has waited for long
+// behind it.
+func (d *decision) crowded() Action {
+	at, ok := d.crowdedAt()
+	if !ok || d.thread.Now.Before(at) {
+		return nil
+	}
+	var out []memory.Body
+	for _, c := range d.thread.PendingCalls() {
+		out = append(out, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "somebody has waited 30 min for an answer"})
+	}
+	return records(out)
+}
+
+// mostBehind is how long a person waits behind an approval of a schedule.
+const mostBehind = 30 * time.Minute
+
+// crowdedAt is when that is.
+func (d *decision) crowdedAt() (at time.Time, ok bool) {
+	t := d.thread.Open
+	if t == nil || t.Slot == nil || t.LastStep() == nil || len(d.thread.PendingCalls()) == 0 {
+		return at, false
+	}
+	for _, m := range append(t.Asked(), d.thread.Inbox.Waiting...) {
+		if m.Seq > t.LastStep().Seen && m.Slot == nil && !m.Aside && !m.From.Bot {
+			return m.At.Add(mostBehind), true
+		}
+	}
+	return at, false
+}
+
+// scheduled is the text that tells of a new schedule.
+func scheduled(number int, b memory.Scheduled, now time.Time) string {
+	return fmt.Sprintf("Schedule %d: %s, by %s: \"%s\"", number, b.Plan.Line(now), phrase.Name(b.By), phrase.OneLine(b.Plan.Text))
+}
+
+// scheduleReply answers a word that asks for a schedule.
+func (d *decision) scheduleReply(c *thread.Command) string {
+	b := d.thread.ScheduledBy(c.Seq)
+	switch {
+	case c.Why != "":
+		return "not scheduled: " + c.Why
+	case b == nil:
+		return ""
+	case b.Refused != "":
+		return "not scheduled: " + b.Refused
+	}
+	return scheduled(b.Number, *b, c.At)
+}
+
+// schedulesReply answers `schedules`.
+func (d *decision) schedulesReply() string {
+	if d.agent.Schedules == (policy.Schedules{}) {
+		return textNoSchedules
+	}
+	var lines []string
+	for _, c := range d.thread.Folk.Schedules {
+		if c.Over {
+			continue
+		}
+		line := "- " + scheduled(c.Number, c.Scheduled, c.Last)
+		if c.Paused {
+			line += fmt.Sprintf(" (paused: `resume %d`)", c.Number)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return textNone
+	}
+	return strings.Join(lines, "\n")
+}
+
+// switchedSchedule answers `unschedule` and `resume`.
+func (d *decision) switchedSchedule(c *thread.Command) string {
+	switch {
+	case !d.thread.Folk.Switched[c.Seq] && c.Word == "resume":
+		return "There is no paused schedule " + c.Arg + " here. `schedules` lists them."
+	case !d.thread.Folk.Switched[c.Seq]:
+		return "There is no schedule " + c.Arg + " here. `schedules` lists them."
+	case c.Word == "resume":
+		return "Schedule " + c.Arg + " goes on."
+	}
+	return "Schedule " + c.Arg + " has ended."
+}
