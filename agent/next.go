@@ -56,8 +56,7 @@ var decisions = []rule{
 	{"decide", func(d *decision) Action { return records(d.approval().Decide()) }},
 	{"judge", (*decision).judge},
 	{"changing", (*decision).changing},
-	{"crowded", (*decision).crowded},
-	{"expire", func(d *decision) Action { return records(d.approval().Expire()) }},
+	{"expire", (*decision).expire},
 	{"clocks", func(d *decision) Action { return records(d.approval().Clocks()) }},
 	{"approved", (*decision).approved},
 }
@@ -71,9 +70,7 @@ var drawing = []rule{
 	{"notifying", func(d *decision) Action { return records(d.approval().Notify()) }},
 	{"unwritten", (*decision).unwritten},
 	{"forget", (*decision).forget},
-	{"scheduling", (*decision).scheduling},
 	{"notices", (*decision).notices},
-	{"slotLines", (*decision).slotLines},
 	{"restored", (*decision).restored},
 	{"refusals", (*decision).refusals},
 	{"corrections", (*decision).corrections},
@@ -82,7 +79,6 @@ var drawing = []rule{
 // Progress comes last, for it makes more work for the others: the turn that runs, then
 // the next one, then another try of one that is over. Nobody waits for the last two.
 var progress = []rule{
-	{"slots", (*decision).slots},
 	{"turn", (*decision).turn},
 	{"opening", (*decision).opening},
 	{"again", (*decision).again},

@@ -11,13 +11,16 @@ import (
 	"nod/memory"
 )
 
-// notices answers the words that are commands.
+// notices answers the words that are commands, and tells of schedules.
 func (d *decision) notices() Action {
 	for _, f := range d.thread.Inbox.Forgot {
 		key := fmt.Sprintf("forgot/%d", f.Seq)
 		if !d.thread.Has(key) {
 			return d.sayNotice(key, f.Ref, textForgot, f.Seq)
 		}
+	}
+	if act := d.scheduling(); act != nil {
+		return act
 	}
 	for _, c := range d.thread.Inbox.Commands {
 		key := c.Notice()
@@ -36,7 +39,7 @@ func (d *decision) notices() Action {
 		p.Free = d.freedBlobs(c)
 		return p
 	}
-	return nil
+	return d.slotLines()
 }
 
 // identifyAsker looks up the groups of a person who asks for help, since their tools

@@ -47,7 +47,7 @@ var inOrder = map[string]string{
 // neverBoth are the neighbours that have nothing to say of the same log.
 var neverBoth = map[string]string{
 	"unwritten > forget": "an approval waits only while its turn runs, and then nothing is forgotten",
-	"turn > opening":     "no turn is opened while one runs",
+	"turn > opening":     "no turn is opened while one runs, and the times of schedules may be skipped after it",
 	"opening > again":    "nothing is tried again while a message waits",
 }
 

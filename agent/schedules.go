@@ -243,12 +243,12 @@ func slotLine(l thread.Line) string {
 	return text
 }
 
-// crowded cancels what a turn of a schedule waits for, once a person has waited for long
-// behind it.
-func (d *decision) crowded() Action {
+// expire ends the approvals whose time is over. What a turn of a schedule waits for is
+// cancelled once a person has waited for long behind it.
+func (d *decision) expire() Action {
 	at, ok := d.crowdedAt()
 	if !ok || d.thread.Now.Before(at) {
-		return nil
+		return records(d.approval().Expire())
 	}
 	var out []memory.Body
 	for _, c := range d.thread.PendingCalls() {

@@ -10,9 +10,12 @@ import (
 	"nod/memory"
 )
 
-// opening starts a turn for waiting messages. Opened is committed with the first step:
-// nothing before has to be known.
+// opening starts a turn for waiting messages, and has times of schedules wait for one.
+// Opened is committed with the first step: nothing before has to be known.
 func (d *decision) opening() Action {
+	if act := d.slots(); act != nil {
+		return act
+	}
 	waiting := slices.DeleteFunc(slices.Clone(d.thread.Inbox.Waiting), func(m *thread.Message) bool { return m.Deleted })
 	if d.thread.Open != nil || len(waiting) == 0 {
 		return nil

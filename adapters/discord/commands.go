@@ -90,7 +90,7 @@ func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 		return a.halt(ctx, in, p, api.UserOf(*in.User, in.Member))
 	}
 	text := in.Data.Name
-	for _, name := range []string{"switch", "name"} {
+	for _, name := range []string{"switch", "name", "number"} {
 		if v := in.Option(name); v != "" {
 			text += " " + v
 		}

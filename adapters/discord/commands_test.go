@@ -230,6 +230,7 @@ func TestPrivateAnswers(t *testing.T) {
 		{"waiting", nil, "waiting"},
 		{"drop", map[string]any{"name": "plot.png"}, "drop plot.png"},
 		{"tools", map[string]any{"switch": "off", "name": "fetch"}, "tools off fetch"},
+		{"unschedule", map[string]any{"number": "2"}, "unschedule 2"},
 	} {
 		o.fake.Slash(o.bob, id, c.name, c.options)
 		o.in.Await(t, func() bool { return len(o.in.Messages) == i+2 })

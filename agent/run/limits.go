@@ -94,19 +94,24 @@ func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread 
 	return out
 }
 
-// ForgetUsed erases what a person, platform:id, used of their limits.
+// ForgetUsed erases what a person, platform:id, used of their limits, and the count of
+// their schedules.
 func ForgetUsed(ctx context.Context, counters memory.Counters, now time.Time, who string) error {
 	platform, id, _ := strings.Cut(who, ":")
 	l := Limits{Person: Limit{Tokens: 1}}
+	names := []string{schedulesOf(platform, chat.UserID(id))}
 	for _, day := range []time.Time{now, now.Add(-24 * time.Hour)} {
 		for _, a := range l.accounts(day, platform, chat.UserID(id), chat.ThreadID{}, nil) {
-			used, err := counters.Count(ctx, a.name, 0, counterTTL)
-			if err == nil && used > 0 {
-				_, err = counters.Count(ctx, a.name, -used, counterTTL)
-			}
-			if err != nil {
-				return fmt.Errorf("forget what was used: %w", err)
-			}
+			names = append(names, a.name)
+		}
+	}
+	for _, name := range names {
+		used, err := counters.Count(ctx, name, 0, counterTTL)
+		if err == nil && used > 0 {
+			_, err = counters.Count(ctx, name, -used, counterTTL)
+		}
+		if err != nil {
+			return fmt.Errorf("forget what was used: %w", err)
 		}
 	}
 	return nil

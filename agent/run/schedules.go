@@ -12,10 +12,10 @@ import (
 // scheduleTTL keeps the count of a person's schedules over the time between two of theirs.
 const scheduleTTL = 400 * 24 * time.Hour
 
-// countSchedules adds to the number of a person's schedules on a platform. A process that
-// dies between this and the entry leaves it wrong by one.
-func countSchedules(ctx context.Context, counters memory.Counters, platform string, who chat.UserID, n int64) (int64, error) {
-	return counters.Count(ctx, "schedules/"+platform+"/"+string(who), n, scheduleTTL)
+// schedulesOf names the counter of a person's schedules on a platform. A process that dies
+// between the count and the entry leaves it wrong by one.
+func schedulesOf(platform string, who chat.UserID) string {
+	return "schedules/" + platform + "/" + string(who)
 }
 
 // schedule makes a schedule, unless its author has too many.
@@ -24,7 +24,7 @@ func (d *driver) schedule(key string, act agent.Schedule) {
 		var has int64
 		who := act.Made.By.ID
 		err := d.patiently(ctx, func() (err error) {
-			has, err = countSchedules(ctx, d.Store, d.thread.Platform, who, 1)
+			has, err = d.Store.Count(ctx, schedulesOf(d.thread.Platform, who), 1, scheduleTTL)
 			return err
 		})
 		return outcome{settle: func() error {
@@ -78,7 +78,7 @@ func (d *driver) unschedule(bodies []memory.Body) {
 
 func (d *driver) uncount(who chat.UserID) {
 	d.beside.Go(func() {
-		if _, err := countSchedules(background, d.Store, d.thread.Platform, who, -1); err != nil {
+		if _, err := d.Store.Count(background, schedulesOf(d.thread.Platform, who), -1, scheduleTTL); err != nil {
 			d.Log.Warn("count schedules", "thread", d.thread.String(), "error", err)
 		}
 	})

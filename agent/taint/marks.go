@@ -58,6 +58,9 @@ func (w Watch) strangers() []said {
 			for _, f := range m.Files {
 				out = append(out, said{f.Name + "\n" + f.Text, fileSource(f)})
 			}
+			if w.strangeNow(m) {
+				out = append(out, said{m.Text, "a message of " + phrase.Brief(m.From.Display())})
+			}
 			for _, q := range m.FromOthers() {
 				out = append(out, said{q.Text, "a message of " + phrase.Brief(q.From.Display())})
 			}

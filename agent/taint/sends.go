@@ -41,12 +41,19 @@ func (w Watch) personTexts() []string {
 	var out []string
 	for _, t := range w.Thread.Shown(w.Thread.Trim) {
 		for _, m := range t.Live() {
-			if !m.From.Bot && !m.Outside && !m.Drawn && m.Form == nil { // most of a form was there before
+			if !m.From.Bot && !m.Outside && !m.Drawn && m.Form == nil && !w.strangeNow(m) { // most of a form was there before
 				out = append(out, m.Text)
 			}
 		}
 	}
 	return out
+}
+
+// strangeNow says whether somebody else wrote a message since the schedule was made by which
+// the turn began.
+func (w Watch) strangeNow(m *thread.Message) bool {
+	t := w.Thread.Open
+	return t != nil && t.Slot != nil && m.Since(&t.Slot.Slot)
 }
 
 // namedBy says who named an address.

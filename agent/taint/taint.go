@@ -98,15 +98,14 @@ func (w Watch) inherited(cut memory.Trimmed) memory.Taint {
 // ofTurn is the taint of a turn, as far as the model had seen it when it wrote upTo; of
 // all of it when that is nil.
 func (w Watch) ofTurn(t *thread.Turn, upTo *thread.Step) memory.Taint {
+	if t.Slot != nil && len(t.Slot.Others) > 0 {
+		return first(memory.Taint{Source: "a message of " + phrase.Brief(t.Slot.Others[0].Display()), Since: t.At}, recorded(t, upTo))
+	}
 	for _, m := range t.Live() {
 		if upTo != nil && m.Seq > upTo.Seen {
 			break
 		}
-		source := messageSource(m)
-		if source == "" && t.Slot != nil && m.Since(&t.Slot.Slot) {
-			source = "a message of " + phrase.Brief(m.From.Display())
-		}
-		if source != "" {
+		if source := messageSource(m); source != "" {
 			return first(memory.Taint{Source: source, Since: m.At}, recorded(t, upTo))
 		}
 	}

@@ -255,5 +255,8 @@ func planLine(c *thread.Call) string {
 	if p.Remind {
 		does = "reminds"
 	}
+	if !p.Repeats() {
+		return fmt.Sprintf("It %s %s.", does, p.Line(c.Ask.At))
+	}
 	return fmt.Sprintf("It %s %s: %s.", does, p.Time.String(), strings.Join(p.Coming(c.Ask.At, 3), ", "))
 }

@@ -477,6 +477,7 @@ func (b *Board) Who(_ context.Context, _ string, u chat.User) (chat.User, error)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u.Barred = b.barred[u.ID]
+	u.Unheard = u.Barred != ""
 	return u, nil
 }
 

@@ -243,6 +243,8 @@ func (p *play) section(name, data string) {
 	case "run":
 		who, tool, _ := strings.Cut(rest, " ")
 		p.runs(who, tool, data)
+	case "gone": // somebody is not heard any more
+		p.board.Bar(chat.UserID(rest), "this account was removed")
 	case "group": // who is in it now
 		p.option(strings.TrimSpace(rest + " "))
 	case "after":

@@ -29,6 +29,7 @@ type Is func(chat.UserID) bool
 // Found is what a log held of the person.
 type Found struct {
 	Messages, Votes, Files, Grants int
+	Schedules                      int
 	Turns                          int  // whose answers, steps and results are erased
 	Calls                          int  // that wait for an approval, in a turn of theirs
 	Running                        bool // the turn that is not over is theirs
@@ -40,7 +41,11 @@ type Found struct {
 
 // String is for people.
 func (f Found) String() string {
-	return fmt.Sprintf("%d messages, %d turns, %d files, %d votes, %d grants, %d calls that waited", f.Messages, f.Turns, f.Files, f.Votes, f.Grants, f.Calls)
+	text := fmt.Sprintf("%d messages, %d turns, %d files, %d votes, %d grants, %d calls that waited", f.Messages, f.Turns, f.Files, f.Votes, f.Grants, f.Calls)
+	if f.Schedules > 0 {
+		text += fmt.Sprintf(", %d schedules", f.Schedules)
+	}
+	return text
 }
 
 // Erase gives the entries of a log, in the order of memory.Reader, that change when the
@@ -176,6 +181,12 @@ func (e *eraser) erase(b memory.Body) memory.Body {
 		b = e.trimmed(kind)
 	case memory.Vote:
 		b = e.vote(kind)
+	case memory.Scheduled:
+		if e.is(kind.By.ID) {
+			e.found.Schedules++
+			kind.Refused = gone // so it is none
+			b = kind
+		}
 	case memory.Granted:
 		if e.among(kind.By) {
 			e.found.Grants++
@@ -279,6 +290,7 @@ func (e *eraser) trimmed(t memory.Trimmed) memory.Body {
 	}
 	t.Files = slices.DeleteFunc(slices.Clone(t.Files), func(f chat.File) bool { return e.found.blobs[f.Blob] })
 	t.Summary, t.Recap, t.Recalled = "", "", false
+	t.Schedules = slices.DeleteFunc(slices.Clone(t.Schedules), func(c memory.Standing) bool { return e.is(c.By.ID) })
 	t.Grants = slices.DeleteFunc(slices.Clone(t.Grants), func(c memory.Carried) bool { return e.among(c.Granted.By) })
 	return t
 }

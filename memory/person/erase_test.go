@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/chat/when"
 	"nod/memory"
 )
 
@@ -51,7 +52,8 @@ func conversation() []memory.Entry {
 		memory.Granted{Number: 1, Args: `{"a":"SECRET"}`, By: []chat.User{ada}, For: time.Hour, Uses: 3},
 		memory.Ended{Turn: 5},
 		memory.Result{Call: "c1", Text: "SECRET", Artifacts: []chat.File{{Name: "SECRET", Blob: "b3"}}},
-		memory.Trimmed{Before: 1, Summary: "SECRET", Files: []chat.File{secret}, People: []chat.UserID{"U1", "U2"}, Callers: []chat.UserID{"U1"}},
+		memory.Trimmed{Before: 1, Summary: "SECRET", Files: []chat.File{secret}, People: []chat.UserID{"U1", "U2"}, Callers: []chat.UserID{"U1"},
+			Schedules: []memory.Standing{{Scheduled: memory.Scheduled{Number: 7, By: ada, Plan: secretPlan}}}},
 		says("3", ben, "and now?", chat.File{Name: "same", Blob: "b2"}),
 		memory.Message{Message: chat.Message{Ref: ref("4"), From: ben, Text: "see", Quoted: []chat.Quote{{From: ada, Text: "SECRET"}}}},
 		memory.Opened{Turn: 15, Requester: ben},
@@ -60,15 +62,18 @@ func conversation() []memory.Entry {
 		memory.Step{Turn: 20, Calls: []memory.Call{{ID: "c2", Tool: "deploy", Args: `{"a":"ben's"}`}}},
 		asked("c2", ben), memory.Reaction{Reaction: chat.Reaction{On: ref("card"), By: ada, Emoji: "👍"}},
 		memory.Vote{Call: "c2", By: ada, Verdict: memory.Approve, Counts: true},
+		memory.Scheduled{Number: 1, By: ada, Plan: secretPlan}, memory.Slot{Number: 1, By: ada, Plan: secretPlan, Why: "SECRET"},
 	)
 }
+
+var secretPlan = when.Plan{Time: when.Time{Every: time.Hour}, Text: "SECRET"}
 
 func TestErase(t *testing.T) {
 	t.Parallel()
 	log := conversation()
 	out, found := Erase(log, isAda, at)
 	want := Found{
-		Messages: 2, Files: 2, Votes: 1, Grants: 1, Turns: 2, changed: true,
+		Messages: 2, Files: 2, Votes: 1, Grants: 1, Schedules: 1, Turns: 2, changed: true,
 		refs: map[chat.MessageRef]bool{ref("2"): true}, blobs: map[string]bool{"b1": true, "b3": true},
 	}
 	if diff := cmp.Diff(want, found, cmp.AllowUnexported(Found{})); diff != "" {

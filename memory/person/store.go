@@ -222,6 +222,7 @@ func (f *Found) add(more Found) {
 	f.Files += more.Files
 	f.Votes += more.Votes
 	f.Grants += more.Grants
+	f.Schedules += more.Schedules
 	f.Calls += more.Calls
 }
 
