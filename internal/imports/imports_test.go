@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 	"tools/document":            {"llm/queue", "tools"},
 	"internal/tooltest":         {"chat", "llm", "tools"},
 	"tools/*":                   {"chat", "edits", "llm", "setting", "tools", "tools/document", "tools/web"},
+	"tools/find":                {"llm"},
 	"tools/mcp":                 {"chat", "chat/patience", "chat/question", "llm", "llm/args", "setting", "tools"},
 	"front":                     {"chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"adapters/terminal":         {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
