@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,7 +165,7 @@ func (d *decision) slot(c *thread.Schedule) Action {
 	for next := c.Plan.Next(at); !next.IsZero() && !next.After(d.thread.Now); next = c.Plan.Next(next) {
 		before, last, n = last, next, n+1
 	}
-	busy := d.thread.Open != nil || len(d.thread.Inbox.Waiting) > 0
+	busy := d.thread.Open != nil || slices.ContainsFunc(d.thread.Inbox.Waiting, func(m *thread.Message) bool { return !m.Deleted })
 	late := d.thread.Now.Sub(last)
 	why := whyDown
 	if d.thread.Open != nil || d.thread.Folk.Worked.After(at) {
@@ -303,7 +304,7 @@ func (d *decision) schedulesReply() string {
 		if c.Over {
 			continue
 		}
-		line := "- " + scheduled(c.Number, c.Scheduled, c.Last)
+		line := "- " + scheduled(c.Number, c.Scheduled, d.thread.Now)
 		if c.Paused {
 			line += fmt.Sprintf(" (paused: `resume %d`)", c.Number)
 		}

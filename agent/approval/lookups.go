@@ -64,20 +64,25 @@ const (
 
 // NextVote finds the next reaction to judge. If known facts are not enough for any, it
 // gives the look-ups for the cheapest ones, and the first of these. No approval overtakes a
-// denial, no denial an approval, and no vote an earlier one of the same person.
+// denial or a withdrawal, none of these an approval, and no vote an earlier one of the same
+// person.
 func NextVote(s *thread.Thread, known Facts) (pick thread.Reaction, ask Ask, ok bool) {
 	type queue struct {
 		on *thread.Call
 		of chat.UserID    // "": of all who gave the same verdict
 		is memory.Verdict // "": any
 	}
-	contrary := map[memory.Verdict]memory.Verdict{memory.Approve: memory.Deny, memory.Deny: memory.Approve}
+	contrary := map[memory.Verdict][]memory.Verdict{
+		memory.Approve: {memory.Deny, memory.Withdraw}, memory.Deny: {memory.Approve}, memory.Withdraw: {memory.Approve},
+	}
 	least, held := inGroup+1, map[queue]need{}
 	for _, r := range votesInOrder(s) {
 		c, own := s.Posts.Cards[r.On], needs(s, r)
 		is, n := verdictOf(s, r.Reaction), held[queue{on: c, of: r.By.ID}]
-		if own != nothing {
-			n = max(n, held[queue{on: c, is: contrary[is]}])
+		for _, other := range contrary[is] {
+			if own != nothing || is == memory.Withdraw {
+				n = max(n, held[queue{on: c, is: other}])
+			}
 		}
 		if n == nothing && (own == nothing || known.suffice(s, r)) {
 			return r, Ask{}, true

@@ -90,7 +90,11 @@ func (s *Thread) takeScheduled(e memory.Entry, b memory.Scheduled) {
 	}
 	if b.Refused == "" {
 		s.Folk.Scheduled = max(s.Folk.Scheduled, b.Number)
-		s.Folk.Schedules = append(s.Folk.Schedules, &Schedule{Standing: memory.Standing{Scheduled: b, Seq: e.Seq, Last: e.At}})
+		c := &Schedule{Standing: memory.Standing{Scheduled: b, Seq: e.Seq}}
+		if len(b.Plan.Days) > 0 { // others count from a time of their own: the word for them may have been found late
+			c.Last = e.At
+		}
+		s.Folk.Schedules = append(s.Folk.Schedules, c)
 	}
 }
 

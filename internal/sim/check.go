@@ -26,6 +26,7 @@ const (
 	ruleNoKill   rule = "only a person, its own timeout or its process ends a side effect"
 	ruleUnknown  rule = "an outcome is called unknown only when it is"
 	ruleCorrect  rule = "a result that comes after all is a correction"
+	ruleSlots    rule = "a time of a schedule comes, and has one turn"
 	ruleAnswer   rule = "a turn that was accepted ends with an answer or a plain word"
 	ruleResults  rule = "a model goes on once it has a result of all that it called"
 	ruleHeard    rule = "what is said while nod is at work is heard"

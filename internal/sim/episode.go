@@ -212,6 +212,9 @@ func (l *ledger) rest() {
 	if l.open != 0 {
 		c.fail(ruleRest, "turn %d of %s is still open", l.open, l.id.Root)
 	}
+	if len(l.planned) > 0 && !c.lost {
+		c.fail(ruleSlots, "a schedule of %s never came", l.id.Root)
+	}
 	for _, q := range l.questions {
 		if l.answered(q) {
 			continue

@@ -41,6 +41,8 @@ type ledger struct {
 	stopsIn   uint64                        // the turn in which somebody who takes part said so
 	stopHeard time.Duration                 // when that entered the log
 	people    map[chat.UserID]bool          // who wrote since the thread was forgotten
+	planned   map[int]uint64                // schedules whose time has not come yet, by number: Seq
+	came      map[string]bool               // times of schedules
 }
 
 // question is one that somebody asked.
@@ -71,7 +73,7 @@ func (l *ledger) clear() {
 	l.messages, l.deleted, l.calls, l.done = map[string]uint64{}, map[string]bool{}, map[string]*call{}, map[uint64]bool{}
 	l.people, l.unsure, l.stopsIn = map[chat.UserID]bool{}, map[uint64]bool{}, 0
 	l.reacted, l.known, l.asksStop = map[string]int{}, map[chat.MessageRef]time.Time{}, time.Time{}
-	l.horizon = time.Time{}
+	l.horizon, l.planned, l.came = time.Time{}, map[int]uint64{}, map[string]bool{}
 	l.asked, l.open, l.last, l.stopped, l.forgot, l.authors, l.openBy = nil, 0, 0, false, 0, nil, ""
 }
 
@@ -142,6 +144,14 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 		if l.open > 0 && asksSomething(b) {
 			l.authors = append(l.authors, b.From.ID)
 		}
+	case memory.Scheduled:
+		if b.Refused == "" {
+			l.planned[b.Number] = e.Seq
+		}
+	case memory.Unscheduled:
+		delete(l.planned, b.Number)
+	case memory.Slot:
+		l.slot(e, b, fail)
 	case memory.Deleted:
 		l.deleted[b.Ref.ID] = true
 	case memory.Halt:
@@ -166,6 +176,24 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 		l.step(b, fail)
 	default:
 		l.acts(e, fail)
+	}
+}
+
+// slot reads a time of a schedule. One that begins is a question.
+func (l *ledger) slot(e memory.Entry, b memory.Slot, fail complain) {
+	name := fmt.Sprint(b.Of, " ", b.At.Unix())
+	switch {
+	case l.came[name]:
+		fail(ruleSlots, "schedule %d comes twice for %v", b.Of, b.At)
+	case l.planned[b.Number] != b.Of:
+		fail(ruleSlots, "a time of schedule %d, which there is not, comes", b.Of)
+	case e.At.Before(b.At) && len(l.c.jumpsAt) == 0:
+		fail(ruleSlots, "schedule %d comes %v too early", b.Of, b.At.Sub(e.At))
+	}
+	l.came[name] = true
+	delete(l.planned, b.Number)
+	if q, _, _ := strings.Cut(b.Plan.Text, ":"); b.Skipped == 0 && !b.Plan.Remind {
+		l.questions = append(l.questions, &question{name: q, at: l.c.w.since})
 	}
 }
 
@@ -202,6 +230,7 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		}
 	case memory.Forgot:
 		l.forgot = max(l.forgot, b.Before)
+		clear(l.planned)
 		clear(l.people)
 		if b.Horizon.After(l.horizon) {
 			l.horizon = b.Horizon
@@ -229,6 +258,9 @@ func (l *ledger) authorsBetween(from, to uint64) (out []chat.UserID) {
 	for _, e := range l.hist {
 		if m, ok := e.Body.(memory.Message); ok && e.Seq >= from && e.Seq <= to && asksSomething(m) && !m.Sent.Before(l.horizon) {
 			out = append(out, m.From.ID)
+		}
+		if s, ok := e.Body.(memory.Slot); ok && e.Seq >= from && e.Seq <= to {
+			out = append(out, s.By.ID)
 		}
 	}
 	return out

@@ -109,6 +109,7 @@ func write(seed uint64) (scene, []action) {
 	w.people()
 	w.trouble()
 	w.second()
+	w.plans()
 	slices.SortStableFunc(w.out, func(a, b action) int { return int(a.at - b.at) })
 	return w.scene, w.out
 }
@@ -132,13 +133,14 @@ func (w *writer) short(max float64) time.Duration {
 
 func (w *writer) add(a action) { w.out = append(w.out, a) }
 
-// spoken are the words of the table that need no name, and switches of two tools.
+// spoken are the words of the table that need no name, and switches of two tools. A `recap`
+// is a word or a question, as the thread has one or not.
 var spoken = func() (all []string) {
 	for _, w := range vocabulary.Table {
 		switch {
 		case w.Takes == vocabulary.Tool:
 			all = append(all, w.Name+" act", w.Name+" deploy")
-		case w.Takes == vocabulary.Nothing && w.Name != "":
+		case w.Takes == vocabulary.Nothing && w.Name != "" && w.Name != "recap":
 			all = append(all, w.Name)
 		}
 	}
@@ -290,6 +292,18 @@ func (w *writer) second() {
 		if w.chance(0.04) {
 			w.add(action{at: a.at, kind: regrets, who: a.who, about: a.about, text: "stop", d: w.short(0.01)})
 		}
+	}
+}
+
+// plans are what people have asked later, and what they want to be reminded of.
+func (w *writer) plans() {
+	for range w.rnd.IntN(4) {
+		w.n++
+		text := fmt.Sprintf("in %dm: q%d: say", 1+w.rnd.IntN(5), w.n)
+		if w.chance(0.2) {
+			text = "remind " + text
+		}
+		w.add(action{at: w.time(), kind: says, who: w.who(), thread: w.rnd.IntN(w.threads), text: text})
 	}
 }
 

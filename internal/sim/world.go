@@ -114,7 +114,7 @@ func (w *world) start(slot int) {
 	ctx, stop := context.WithCancel(background)
 	n.stop = stop
 	r := newRunner(n)
-	n.inbox = run.Inbox{Store: n.store, Emoji: means}
+	n.inbox = run.Inbox{Store: n.store, Emoji: means, Agent: r.Agent}
 	w.logf("start %s", n.p.name)
 	n.p.Go(func() {
 		if err := r.Run(ctx); err != nil {

@@ -52,8 +52,10 @@ func conversation() []memory.Entry {
 		memory.Granted{Number: 1, Args: `{"a":"SECRET"}`, By: []chat.User{ada}, For: time.Hour, Uses: 3},
 		memory.Ended{Turn: 5},
 		memory.Result{Call: "c1", Text: "SECRET", Artifacts: []chat.File{{Name: "SECRET", Blob: "b3"}}},
-		memory.Trimmed{Before: 1, Summary: "SECRET", Files: []chat.File{secret}, People: []chat.UserID{"U1", "U2"}, Callers: []chat.UserID{"U1"},
-			Schedules: []memory.Standing{{Scheduled: memory.Scheduled{Number: 7, By: ada, Plan: secretPlan}}}},
+		memory.Trimmed{
+			Before: 1, Summary: "SECRET", Files: []chat.File{secret}, People: []chat.UserID{"U1", "U2"}, Callers: []chat.UserID{"U1"},
+			Schedules: []memory.Standing{{Scheduled: memory.Scheduled{Number: 7, By: ada, Plan: secretPlan}}},
+		},
 		says("3", ben, "and now?", chat.File{Name: "same", Blob: "b2"}),
 		memory.Message{Message: chat.Message{Ref: ref("4"), From: ben, Text: "see", Quoted: []chat.Quote{{From: ada, Text: "SECRET"}}}},
 		memory.Opened{Turn: 15, Requester: ben},

@@ -60,6 +60,12 @@ var conditions = []mutant{
 	{"dedupe: event ids", server, "now.Sub(at) < memory.EventTTL {\n			return true", "false && now.Sub(at) < memory.EventTTL {\n			return true", ""},
 	{"refs: what waited comes in", server, "if now.Sub(e.At) < memory.RefWait {", "if now.Sub(e.At) < 0 {", ""},
 
+	// Schedules.
+	{"slot: a time comes once", "agent/thread/schedules.go", "c != nil && c.Seq == b.Of {\n		c.Last", "c != nil && false {\n		c.Last", ""},
+	{"slot: a deleted message holds nothing up", "agent/schedules.go", "func(m *thread.Message) bool { return !m.Deleted })", "func(*thread.Message) bool { return true })", ""},
+	{"slot: the thread wakes for it", next, "		if !next.IsZero() {\n			sooner(next)", "		if false {\n			sooner(next)", ""},
+	{"slot: it waits for the turn", "agent/schedules.go", "	case busy:\n		return nil", "	case false:\n		return nil", ""},
+
 	// The way in of adapters.
 	{"dedupe: the id of a message", "internal/sim/world.go", "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
 	{"dedupe: ids of messages are passed on", inbox, "memory.Message{Message: m, Plan: plan, Unplanned: why}, eventIDs...)", "memory.Message{Message: m, Plan: plan, Unplanned: why})", ""},
