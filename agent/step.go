@@ -44,6 +44,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 		s.Echo = r.Echo
 	}
 	for i, k := range said.Calls[:min(len(said.Calls), mostRead)] {
+		k = a.Tools.Meant(k)
 		call := memory.Call{ID: nameUnder(fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), c.Token), Tool: k.Name, Args: k.Args}
 		if raw, err := args.Native(k.Args); err == nil {
 			tool, _ := a.Tools.Find(k.Name)

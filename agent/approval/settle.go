@@ -47,6 +47,9 @@ func (k Case) settled(c *thread.Call) (memory.Result, bool) {
 	if why := k.invalid(c, tool, known); why != "" {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: why}, true
 	}
+	if c.Tool == policy.FindTool {
+		return k.found(c), true
+	}
 	if r, ok := k.unsteady(c); ok {
 		return r, true
 	}
@@ -73,6 +76,12 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 	}
 	if slices.Index(c.Step.Calls, c) >= mostCalls {
 		return fmt.Sprintf("not run: a step may hold %d calls", mostCalls)
+	}
+	if c.Tool == policy.UseTool && k.Tools.Searched() {
+		return k.misused(c)
+	}
+	if !known && k.Tools.Searched() {
+		return fmt.Sprintf("There is no tool %q. The nearest are: %s.", c.Tool, strings.Join(k.Tools.Nearest(k.Thread, c.Step.Branch, c.Tool), ", "))
 	}
 	if !known {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(k.Tools.Names(), ", "))
@@ -107,6 +116,24 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 		return fmt.Sprintf("This is the same call for the %s time in a row, so it was not run. Its result is above: use it, or try something else.", ordinal(n))
 	}
 	return ""
+}
+
+// misused says why a call of use_tool spells no call of another tool.
+func (k Case) misused(c *thread.Call) string {
+	if !c.Object {
+		return "The call did not run: " + notOne(c.Args)
+	}
+	return "The call did not run: use_tool calls a tool that find_tools gave, by its name, and neither itself nor find_tools."
+}
+
+// found is the result of a search for tools.
+func (k Case) found(c *thread.Call) memory.Result {
+	text, strange := k.Tools.Found(k.Thread, c.Step.Branch, c.Args)
+	r := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: text, Origin: thread.Inside}
+	if strange {
+		r.Origin = thread.Outside
+	}
+	return r
 }
 
 // unplanned says why a call makes no schedule.

@@ -42,6 +42,8 @@ type Tool struct {
 	Definition string
 	// Unaccepted says that a stranger described it, and that nobody accepted that.
 	Unaccepted bool
+	Server     string        // whose tool it is; "": of no server
+	Hidden     bool          // it is in no prompt: the model finds it by search
 	Reads      bool          // it reads artifacts, and is of no use where there are none
 	Timeout    time.Duration // how long one call may take; 0: a minute
 	Advances   bool          // the same call gives more each time, so that repeating it makes sense

@@ -63,12 +63,9 @@ func same(a, b memory.Trimmed) bool {
 // preamble is the part of the prompt that does not depend on the conversation.
 func (w Writer) preamble() speak.Prompt {
 	p := speak.Prompt{Examples: w.Examples}
-	for _, t := range w.Taint.Tools {
-		if t.Offered(w.Thread, w.Taint.Draft) {
-			p.Tools = append(p.Tools, t.Tool)
-		}
-	}
-	p.System = strings.TrimSpace(w.Instructions) + "\n\n" + textSystem + cannot(p.Tools) + "\nToday is " + w.today() + "."
+	var servers string
+	p.Tools, servers = w.Taint.Tools.Shown(w.Thread, w.Taint.Draft)
+	p.System = strings.TrimSpace(w.Instructions) + "\n\n" + textSystem + cannot(p.Tools) + servers + "\nToday is " + w.today() + "."
 	return p
 }
 
@@ -212,6 +209,9 @@ func (w Writer) doing(st *thread.Step, cut memory.Trimmed) *speak.Doing {
 			k.Args = speak.Wrap(c.Wrote())
 		}
 		k.Args = clipArgs(k, cut.Clip)
+		if k.Tool, k.Args = w.Taint.Tools.Spelt(k.Tool, k.Args); k.Tool != c.Tool {
+			k.Object = true
+		}
 		do.Calls = append(do.Calls, k)
 		text := "no result"
 		if c.Result != nil {

@@ -88,7 +88,7 @@ func (w Watch) inherited(cut memory.Trimmed) memory.Taint {
 		return taint
 	}
 	for _, tool := range w.Tools {
-		if tool.Unaccepted && tool.Offered(w.Thread, w.Draft) {
+		if tool.Unaccepted && !tool.Hidden && tool.Offered(w.Thread, w.Draft) {
 			return memory.Taint{Source: "the tool " + phrase.Brief(tool.Name) + ", whose description nobody accepted"}
 		}
 	}

@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"memory/redis":              {"chat", "memory", "memory/recent"},
 	"agent":                     {"agent/approval", "agent/phrase", "agent/policy", "agent/prompt", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "agent/view", "chat", "chat/question", "chat/vocabulary", "chat/when", "llm", "llm/args", "memory"},
 	"agent/thread":              {"chat", "chat/question", "chat/vocabulary", "chat/when", "llm/args", "memory"},
-	"agent/policy":              {"agent/thread", "chat", "chat/when", "llm", "llm/args", "memory"},
+	"agent/policy":              {"agent/thread", "chat", "chat/when", "edits", "llm", "llm/args", "memory", "tools/find"},
 	"agent/phrase":              {"agent/speak", "agent/thread", "chat"},
 	"agent/strategy":            {"agent/thread", "memory"},
 	"agent/taint":               {"agent/phrase", "agent/policy", "agent/thread", "chat", "memory"},

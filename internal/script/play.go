@@ -301,6 +301,11 @@ func (p *play) tool(f []string) {
 			t.Unaccepted = true
 		case "reads":
 			t.Reads = true
+		case "of": // a server whose tools are found by search
+			t.Server, t.Hidden = value, true
+			if !p.agent.Tools.Searched() {
+				p.agent.Tools = append(p.agent.Tools, policy.Search())
+			}
 		case "file":
 			p.tools.Files[f[0]] = value
 		case "outside":

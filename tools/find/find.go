@@ -161,11 +161,44 @@ var short = map[string][]string{
 	"ticket": {"issu"}, "tickets": {"issu"}, "people": {"user"}, "person": {"user"}, "k8s": {"kubernet"}, "db": {"databas"}, "config": {"configur"}, "docs": {"document"}, "dir": {"directory"},
 }
 
-// empty are words that tell tools apart by chance only.
-var empty = func() map[string]bool {
+// Topics are the words that tools have in their names most often, but for words of doing.
+func Topics(names []string) []string {
+	count, first := map[string]int{}, map[string]string{}
+	for _, name := range names {
+		for _, w := range wordOf.FindAllString(hump.ReplaceAllString(name, "$1 $2"), -1) {
+			w = strings.ToLower(w)
+			s := stem(w)
+			if empty[s] || doing[s] {
+				continue
+			}
+			if count[s]++; len(w) > len(first[s]) {
+				first[s] = w
+			}
+		}
+	}
+	stems := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(count[b]-count[a], strings.Compare(a, b))
+	})
+	out := make([]string, 0, mostTopics)
+	for _, s := range stems[:min(mostTopics, len(stems))] {
+		out = append(out, first[s])
+	}
+	return out
+}
+
+// mostTopics is how many words stand for a server.
+const mostTopics = 6
+
+// doing are stems of what tools do, rather than what they do it with.
+var doing = stems("get list create update delete remove add set search find query read write patch post put retrieve fetch move open close start stop run execute manage generic")
+
+// empty are stems that tell tools apart by chance only.
+var empty = stems("a an the and or of in on to for from with by at as is are was were be it its this that these those we our us i my me you your please can could do doe did ha have what which who whos where why how there any anybody all error response bad api if not no so")
+
+func stems(list string) map[string]bool {
 	out := map[string]bool{}
-	for w := range strings.FieldsSeq("a an the and or of in on to for from with by at as is are was were be it its this that these those we our us i my me you your please can could do doe did ha have what which who whos where why how there any anybody all error response bad api if not no so") {
+	for w := range strings.FieldsSeq(list) {
 		out[stem(w)] = true
 	}
 	return out
-}()
+}
