@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/internal/script"
@@ -114,7 +116,8 @@ func newAgent() *agent.Agent {
 		}
 	}
 	return &agent.Agent{
-		Protocol: speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
+		Schedules: policy.Schedules{Thread: 100, Person: 10_000, Least: time.Minute, Late: time.Hour},
+		Protocol:  speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
 		Tools: []policy.Tool{tool("look", policy.Auto, true), tool("act", policy.Auto, false), tool("deploy", policy.Ask, false)},
 	}
 }
@@ -386,7 +389,9 @@ func reached(log []memory.Entry, state string) bool {
 	case "twice":
 		return asked > 1
 	}
-	return any && open == 0 && !view.Standing(agent.NewLog(log, agent.Claim{}).Thread).Running
+	t := agent.NewLog(log, agent.Claim{}).Thread
+	planned := slices.ContainsFunc(t.Folk.Schedules, func(c *thread.Schedule) bool { return !c.Over })
+	return any && open == 0 && !planned && !view.Standing(t).Running
 }
 
 // ask calls the platform.

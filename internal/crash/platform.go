@@ -82,10 +82,18 @@ func (p *Platform) Send(e Event) {
 }
 
 // Say queues a message of ada's.
-func (p *Platform) Say(thread chat.ThreadID, id, text string) {
+func (p *Platform) Say(thread chat.ThreadID, id, text string) { p.said(thread, id, text, 0) }
+
+// Later queues a message by which she has it asked in a second: a minute after she wrote
+// it.
+func (p *Platform) Later(thread chat.ThreadID, id, text string) {
+	p.said(thread, id, "in 1m: "+text, time.Minute-time.Second)
+}
+
+func (p *Platform) said(thread chat.ThreadID, id, text string, ago time.Duration) {
 	p.Send(Event{ID: id, Thread: thread, Message: &chat.Message{
 		Ref:  chat.MessageRef{Platform: thread.Platform, Channel: thread.Channel, ID: id},
-		From: chat.User{ID: "ada", Name: "ada"}, Text: text, Sent: time.Now(),
+		From: chat.User{ID: "ada", Name: "ada"}, Text: text, Sent: time.Now().Add(-ago),
 	}})
 }
 

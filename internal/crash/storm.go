@@ -82,7 +82,11 @@ func (s Storm) talk(ctx context.Context, p *Platform, threads []chat.ThreadID) {
 			if (i+m)%3 == 0 {
 				text = "deploy"
 			}
-			p.Say(thread, fmt.Sprintf("m%d-%d", i, m), fmt.Sprintf("%s %d", text, m))
+			say := p.Say
+			if i%2 == 1 { // what these threads ask they have asked later
+				say = p.Later
+			}
+			say(thread, fmt.Sprintf("m%d-%d", i, m), fmt.Sprintf("%s %d", text, m))
 		}
 		select {
 		case <-tick.C:

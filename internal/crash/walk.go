@@ -218,11 +218,15 @@ func Check(t *testing.T, p *Platform, store memory.Reader, threads []chat.Thread
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen := map[string]int{}
+		seen, planned := map[string]int{}, map[uint64]int{}
 		for _, e := range log {
 			switch b := e.Body.(type) {
 			case memory.Message:
 				seen[b.Ref.ID]++
+			case memory.Scheduled:
+				planned[e.Seq] = 0
+			case memory.Slot:
+				planned[b.Of]++
 			case memory.Ended:
 				key := fmt.Sprintf("answer/%d-", b.Turn)
 				if n := p.Count(thread, key); n != 1 {
@@ -232,6 +236,11 @@ func Check(t *testing.T, p *Platform, store memory.Reader, threads []chat.Thread
 		}
 		if len(seen) != messages {
 			t.Errorf("%s: %d messages in the log, want %d", thread, len(seen), messages)
+		}
+		for of, n := range planned {
+			if n != 1 {
+				t.Errorf("%s: the time of schedule %d came %d times", thread, of, n)
+			}
 		}
 		for id, n := range seen {
 			if n != 1 {

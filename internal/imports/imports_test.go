@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 	"internal/imports":          {},
 	"internal/work":             {},
 	"internal/script":           {"*"},
-	"internal/crash":            {"*"},
+	"internal/crash":            {"*", "agent/thread"},
 	"internal/redistest":        {},
 	"internal/volatile":         {},
 	"internal/parallel":         {},

@@ -64,7 +64,7 @@ var conditions = []mutant{
 	{"slot: a time comes once", "agent/thread/schedules.go", "c != nil && c.Seq == b.Of {\n		c.Last", "c != nil && false {\n		c.Last", ""},
 	{"slot: a deleted message holds nothing up", "agent/schedules.go", "func(m *thread.Message) bool { return !m.Deleted })", "func(*thread.Message) bool { return true })", ""},
 	{"slot: the thread wakes for it", next, "		if !next.IsZero() {\n			sooner(next)", "		if false {\n			sooner(next)", ""},
-	{"slot: it waits for the turn", "agent/schedules.go", "	case busy:\n		return nil", "	case false:\n		return nil", ""},
+	{"slot: it waits for the turn", "agent/schedules.go", "	case busy:\n		return nil", "	case busy && false:\n		return nil", ""},
 
 	// The way in of adapters.
 	{"dedupe: the id of a message", "internal/sim/world.go", "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
