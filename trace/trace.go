@@ -140,6 +140,8 @@ func (r *reader) read(e memory.Entry) {
 		if r.turn != nil {
 			r.turn.said = append(r.turn.said, b.Text)
 		}
+	case memory.Slot:
+		r.came[e.Seq] = e
 	case memory.Opened:
 		r.open(e, b)
 	case memory.Step:
@@ -187,8 +189,13 @@ func (r *reader) open(e memory.Entry, b memory.Opened) {
 		t.start = m.At
 	}
 	for seq := b.Turn; seq < e.Seq; seq++ {
-		if m, ok := r.came[seq].Body.(memory.Message); ok && !m.Aside {
-			t.said = append(t.said, m.Text)
+		switch m := r.came[seq].Body.(type) {
+		case memory.Message:
+			if !m.Aside {
+				t.said = append(t.said, m.Text)
+			}
+		case memory.Slot:
+			t.said = append(t.said, m.Plan.Text)
 		}
 	}
 	id := r.digest("turn", b.Turn, b.Name)

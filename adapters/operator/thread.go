@@ -351,6 +351,20 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 			what += " → " + p.tool(c.Tool)
 		}
 		return what, p.text(strings.TrimSpace(b.Thought + "\n" + b.Answer))
+	case memory.Scheduled:
+		return fmt.Sprintf("schedule %d of %s, %s", b.Number, p.person(b.By), b.Plan.Time), p.text(b.Plan.Text)
+	case memory.Slot:
+		what = fmt.Sprintf("schedule %d of %s, %s", b.Number, p.person(b.By), b.Plan.Clock(b.At))
+		if b.Skipped > 0 {
+			what += fmt.Sprintf(", %d skipped", b.Skipped)
+		}
+		return what, p.text(b.Plan.Text)
+	case memory.Unscheduled:
+		what = fmt.Sprintf("schedule %d ends", b.Number)
+		if b.Paused {
+			what = fmt.Sprintf("schedule %d pauses", b.Number)
+		}
+		return what, p.text(b.Why)
 	case memory.Order:
 		return p.person(b.By) + " → " + p.tool(b.Tool), p.text(b.Args)
 	case memory.Ran:

@@ -42,6 +42,7 @@ type Meter struct {
 	cost      prometheus.Counter
 	prices    *view.Prices
 	approvals *prometheus.CounterVec
+	slots     *prometheus.CounterVec
 	ignored   prometheus.Counter
 	waits     prometheus.Histogram
 	turnTime  prometheus.Histogram
@@ -84,6 +85,7 @@ func New(prices *view.Prices) *Meter {
 		cost:      f.NewCounter(prometheus.CounterOpts{Name: "nod_model_cost_total", Help: "What the calls of the model cost by llm.prices, in their currency."}),
 		prices:    prices,
 		approvals: count("nod_approvals_total", "Approvals that ended.", "outcome"),
+		slots:     count("nod_schedule_times_total", "Times of schedules that came.", "outcome"),
 		ignored:   f.NewCounter(prometheus.CounterOpts{Name: "nod_reactions_ignored_total", Help: "Reactions on approvals that did not count."}),
 		waits:     f.NewHistogram(prometheus.HistogramOpts{Name: "nod_queue_wait_seconds", Help: "How long a woken thread waited for a run.", Buckets: short}),
 		storeTime: f.NewHistogramVec(prometheus.HistogramOpts{Name: "nod_store_seconds", Help: "How long operations of the store took.", Buckets: short}, []string{"operation"}),
@@ -188,6 +190,12 @@ func (m *Meter) Observe(run *memory.Run, e memory.Entry) {
 		}
 	case memory.Decided:
 		m.approvals.WithLabelValues(strings.ToLower(string(b.Outcome))).Inc()
+	case memory.Slot:
+		if b.Skipped > 0 {
+			m.slots.WithLabelValues("skipped").Add(float64(b.Skipped))
+		} else {
+			m.slots.WithLabelValues("begun").Inc()
+		}
 	case memory.Vote:
 		if !b.Counts {
 			m.ignored.Inc()
