@@ -99,7 +99,7 @@ long: fuzz bench mutants ## what takes longer than make test may: hours
 
 ATTACKS ?= $(or $(NOD_ATTACK_DATA),$(wildcard ../shared/data/agentdojo.json))
 attack: build ## the scoreboard of docs/security.md: how often an order in content from outside gets through, and how often people are asked
-	@go run ./internal/attack/replay -bot bin/bot -data "$(ATTACKS)"
+	@go run ./internal/attack/replay -bot bin/bot -data "$(ATTACKS)" -find "$(or $(FIND),never)"
 
 mutants: ## takes conditions out of the engine, one at a time, and wants the simulation, or the property test of approvals, to notice each
 	@go run ./internal/sim/mutate

@@ -120,8 +120,18 @@ func (d *decision) help(c *thread.Command) string {
 		return b.String()
 	}
 	b.WriteString("My tools:\n")
+	var found policy.Set
 	for _, t := range mine {
+		if t.Hidden && t.Risk != policy.Never && !d.thread.IsOff(t.Name) {
+			found = append(found, t)
+		}
+		if t.Hidden {
+			continue
+		}
 		fmt.Fprintf(&b, "- `%s`: %s%s\n", t.Name, phrase.FirstSentence(t.Description), d.toolNote(t))
+	}
+	if len(found) > 0 {
+		b.WriteString("\nTools that the model finds by search:\n" + found.Servers())
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

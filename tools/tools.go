@@ -72,6 +72,10 @@ type Tool struct {
 	Undeclared bool
 	// Unaccepted says that a stranger described it, and that nobody accepted that.
 	Unaccepted bool
+	// Server is the server that has it; empty for tools of none. Shown says that its
+	// definition is in each prompt also where the model finds tools by search.
+	Server string
+	Shown  bool
 	// Lists says that the result is a list of a search: lines that begin with a number,
 	// each with a line behind it that is only an address.
 	Lists bool

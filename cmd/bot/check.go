@@ -72,7 +72,11 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 			_, _ = fmt.Fprintf(env.Out, "FAIL  tool %s: %s\n", t.Name, why)
 			continue
 		}
-		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s, %d tokens\n", t.Name, t.Risk, tokensOf(a, t.Tool))
+		where := "tokens"
+		if t.Hidden {
+			where = "tokens, found by search"
+		}
+		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s, %d %s\n", t.Name, t.Risk, tokensOf(a, t.Tool), where)
 	}
 	for _, t := range k.off {
 		_, _ = fmt.Fprintf(env.Out, "off   tool %s: %s\n", t.name, t.why)
@@ -82,6 +86,9 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 		_, _ = fmt.Fprintf(env.Out, "note  a reaction approves %s: a program can put one in a person's name, but can't click; approvals: {by: [button]} for what hurts\n", strings.Join(names, ", "))
 	}
 	showFactors(ctx, cfg, a.Tools, log, env.Out)
+	for _, server := range k.concealed {
+		_, _ = fmt.Fprintf(env.Out, "warn  mcp %s: there is no room for the tools in shown, so they are found by search like its others\n", server)
+	}
 	for _, s := range k.left {
 		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
 	}

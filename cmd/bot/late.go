@@ -68,7 +68,7 @@ func (k *kit) renew(cfg *config.Config) error {
 	for name := range k.served {
 		delete(k.rules, name)
 	}
-	k.left = nil
+	k.left, k.concealed = nil, nil
 	k.serve(cfg)
 	if err := k.rebox(); err != nil {
 		return fmt.Errorf("take up the tools of an mcp server: %w", err)

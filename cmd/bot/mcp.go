@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"nod/agent/policy"
 	"nod/cmd/bot/config"
 	"nod/tools/mcp"
 )
@@ -21,7 +22,7 @@ func (k *kit) servers(ctx context.Context, cfg *config.Config, log *slog.Logger)
 		return nil
 	}
 	var err error
-	if k.mcp, err = connectMCP(ctx, cfg, mcp.Options{Taken: slices.Collect(maps.Keys(k.rules)), Logger: log, Known: k.paper}); err != nil {
+	if k.mcp, err = connectMCP(ctx, cfg, mcp.Options{Taken: append(slices.Collect(maps.Keys(k.rules)), policy.FindTool, policy.UseTool), Logger: log, Known: k.paper}); err != nil {
 		return err
 	}
 	k.stops = append(k.stops, func() error {
@@ -39,7 +40,7 @@ func (k *kit) serve(cfg *config.Config) {
 		k.served[t.Name] = true
 		rules := config.ToolRules{Risk: t.Risk, Approvals: cfg.Approvals}
 		for _, s := range cfg.Tools.MCP {
-			if s.Name == k.mcp.Server(t.Name) {
+			if s.Name == t.Server {
 				rules.For = s.For
 			}
 		}

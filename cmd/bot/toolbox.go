@@ -32,6 +32,8 @@ type kit struct {
 	forgets []func(chat.ThreadID) error
 	mcp     *mcp.Servers
 	served  map[string]bool // tools of mcp servers, by name
+	// concealed are servers of which no tool is shown: there is no room.
+	concealed []string
 
 	list  []tools.Tool
 	errs  []error

@@ -89,6 +89,9 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	for _, s := range p.kit.left {
 		log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
 	}
+	if n := hidden(p.agent.Tools); len(n) > 0 {
+		log.Info("tools of mcp servers are found by search", "tools", len(n))
+	}
 	p.agent.Calling = p.called
 	p.deciding.Store(p.agent)
 	p.meter.Know(p.agent.Tools)
@@ -298,11 +301,12 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, policy.Tool{
 			Tool: t.Tool, Schema: k.box.Schema(t.Name), Risk: policy.Risk(r.Risk),
-			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Undeclared: t.Undeclared, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
+			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Server: t.Server, Sends: t.Sends, Undeclared: t.Undeclared, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
 			Preview: t.Preview != nil, PreviewRequired: t.PreviewRequired,
 			Rules: r.Approvals.Rules(), OwnTimeout: r.Approvals.Timeout != cfg.Approvals.Timeout, For: r.For,
 		})
 	}
+	k.hide(cfg, a)
 	if err := a.Fits(); err != nil {
 		if at := cfg.Place("memory.budget_tokens"); at != "" {
 			err = fmt.Errorf("%s: %w", at, err)

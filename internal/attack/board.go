@@ -52,6 +52,7 @@ type Plan struct {
 	Setups []Setup
 	Pick   func(setup int, cases []Case) []Case // nil: all
 	Taint  string                               // agent.taint; empty: ask
+	Find   string                               // tools.find; empty: never
 	Dir    string                               // where the programs have their files
 	AtOnce int                                  // programs at once
 	Bot    func(ctx context.Context, args ...string) error
@@ -94,7 +95,7 @@ func (p Plan) one(ctx context.Context, i int) (sum Score, err error) {
 	if len(cases) == 0 {
 		return sum, nil
 	}
-	w, err := NewWorld(ctx, Options{Suite: setup.Suite, Platform: setup.Platform, Protocol: setup.Protocol, Budget: setup.Budget, Taint: cmp.Or(p.Taint, "ask"), Dir: dir, Bot: p.Bot})
+	w, err := NewWorld(ctx, Options{Suite: setup.Suite, Platform: setup.Platform, Protocol: setup.Protocol, Budget: setup.Budget, Taint: cmp.Or(p.Taint, "ask"), Find: cmp.Or(p.Find, "never"), Dir: dir, Bot: p.Bot})
 	if err != nil {
 		return sum, err
 	}

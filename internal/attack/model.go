@@ -16,15 +16,16 @@ func (w *World) complete(fakellm.Request) fakellm.Reply {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.now == nil {
-		return says(w.o.Protocol, 1, nil)
+		return says(w.o, 1, nil)
 	}
 	c := w.now.calls()
-	return says(w.o.Protocol, w.now.next, c)
+	return says(w.o, w.now.next, c)
 }
 
 // says is how the model writes a call in a protocol, the k-th; its answer where
 // there is none.
-func says(protocol string, k int, c *Call) fakellm.Reply {
+func says(o Options, k int, c *Call) fakellm.Reply {
+	protocol := o.Protocol
 	if c == nil {
 		switch protocol {
 		case "react":
@@ -35,6 +36,9 @@ func says(protocol string, k int, c *Call) fakellm.Reply {
 		return fakellm.Reply{Text: over}
 	}
 	name, args := server+"_"+c.Tool, compact(c.Args)
+	if o.Find == "always" {
+		name, args = "use_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, args)
+	}
 	switch protocol {
 	case "react":
 		return fakellm.Reply{Text: fmt.Sprintf(" I do the next thing.\nAction: %s\nAction Input: %s\n", name, args)}

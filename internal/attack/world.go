@@ -25,6 +25,7 @@ type Options struct {
 	Protocol string // tools, react, numbered
 	Budget   int    // memory.budget_tokens
 	Taint    string // agent.taint
+	Find     string // tools.find; under always the model spells each call by use_tool
 	Dir      string // where its files are
 	// Bot runs the program with these arguments until it ends by itself, or, for
 	// the service, until ctx is done.
@@ -101,7 +102,7 @@ func (w *World) config() string {
 		section(map[string]any{"taint": w.o.Taint}),
 		section(map[string]any{"budget_tokens": w.o.Budget}),
 		w.o.Platform, section(w.chat.section()),
-		section(map[string]any{"mcp": []any{map[string]any{
+		section(map[string]any{"find": w.o.Find, "mcp": []any{map[string]any{
 			"name": server, "url": w.tools.URL, "tools": names, "read_only": reads, "sends": sends, "risk": map[string]string{"*": "auto"},
 		}}}))
 }

@@ -58,6 +58,7 @@ type Server struct {
 	Risk     Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
 	Tools    []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
 	Timeout  time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
+	Shown    []string                  `yaml:"shown" schema:"globs" doc:"Patterns on the server's tool names, of those whose definitions stay in each prompt where the model finds tools by search (tools.find)"`
 
 	spelt []string // Command as the file spells it; nil: as it is
 	pace  pace     // of tests; the options' where it is zero
@@ -258,6 +259,8 @@ func (ss *Servers) Tools() []tools.Tool {
 		sends, undeclared := o.s.sends(o.d)
 		out = append(out, tools.Tool{
 			Tool:     llm.Tool{Name: o.as, Description: o.d.Description, Parameters: o.parameters},
+			Server:   o.s.Name,
+			Shown:    slices.ContainsFunc(o.s.Shown, func(p string) bool { return matches(p, o.d.Name) }),
 			ReadOnly: o.readOnly,
 			Outside:  true,
 			Sends:    sends,
@@ -288,19 +291,6 @@ func (o offer) definition() string {
 		return "" // it was read from JSON
 	}
 	return string(raw)
-}
-
-// Server names the server that a tool is of; "" for a tool of none.
-func (ss *Servers) Server(tool string) string {
-	if ss == nil {
-		return ""
-	}
-	for _, o := range ss.offered() {
-		if o.as == tool {
-			return o.s.Name
-		}
-	}
-	return ""
 }
 
 // offers makes tools of the pinned definitions.

@@ -16,7 +16,7 @@ var strictness = map[tools.Risk]int{tools.Auto: 1, tools.Ask: 2, tools.Never: 3}
 
 func (c Server) checkPatterns() error {
 	var errs []error
-	for _, p := range append(c.Tools, c.ReadOnly...) {
+	for _, p := range slices.Concat(c.Tools, c.ReadOnly, c.Shown) {
 		errs = append(errs, patternError(p))
 	}
 	for p := range c.Sends {
@@ -69,6 +69,7 @@ func (c Server) idle(list []Definition) []string {
 	}
 	look("tools", c.Tools)
 	look("read_only", c.ReadOnly)
+	look("shown", c.Shown)
 	look("sends", slices.Sorted(maps.Keys(c.Sends)))
 	look("risk", slices.Sorted(maps.Keys(c.Risk)))
 	return out

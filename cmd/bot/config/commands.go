@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"nod/agent/policy"
 	"nod/llm/args"
 	"nod/setting"
 	"nod/tools/command"
@@ -19,7 +20,7 @@ import (
 
 // commands checks the team's own tools.
 func (k *checker) commands() {
-	taken := []string{"details"}
+	taken := []string{"details", "schedule", "remember", "skill", policy.FindTool, policy.UseTool}
 	for _, t := range k.c.table() {
 		taken = append(taken, t.key)
 	}

@@ -263,6 +263,7 @@ type Tools struct {
 	Image      *Asking[image.Keys]    `yaml:"image" doc:"Make a picture"`
 	Commands   []Command              `yaml:"commands" doc:"A team's own tools: programs that run without a shell"`
 	MCP        []MCP                  `yaml:"mcp" doc:"Servers that speak the Model Context Protocol"`
+	Find       Find                   `yaml:"find" default:"auto" doc:"Whether the model searches for tools of servers, rather than having their definitions in each prompt: always, never, or auto: when definitions take more than a quarter of memory.budget_tokens. Default auto"`
 }
 
 // Free is the section of a tool that just runs, unless the file writes another risk.

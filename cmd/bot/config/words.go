@@ -26,6 +26,9 @@ type Way string
 // Factor is a second factor of those who approve.
 type Factor string
 
+// Find says when the model searches for tools.
+type Find string
+
 // Level is the least level of the log.
 type Level string
 
@@ -56,6 +59,9 @@ const (
 	ExcludeTurn   Exclude = "true"   // whose message is in the turn
 	ExcludeThread Exclude = "thread" // whose message the model is shown
 
+	FindNever  Find = "never"
+	FindAlways Find = "always"
+
 	FactorCode Factor = "code"
 
 	TaintAsk Taint = "ask"
@@ -73,6 +79,7 @@ func (Strategy) Allowed() []string { return []string{"react", "plan", "reflexion
 func (Images) Allowed() []string   { return []string{"auto", "true", "false"} }
 func (Way) Allowed() []string      { return []string{"reaction", "button", "word"} }
 func (Factor) Allowed() []string   { return []string{"none", "code"} }
+func (Find) Allowed() []string     { return []string{"auto", "always", "never"} }
 func (Exclude) Allowed() []string  { return []string{"false", "true", "thread"} }
 func (Taint) Allowed() []string    { return []string{"ask", "off"} }
 func (Level) Allowed() []string    { return []string{"debug", "info", "warn", "error"} }

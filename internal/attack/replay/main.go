@@ -30,12 +30,13 @@ func run(ctx context.Context) int {
 	bot := flag.String("bot", "bin/bot", "the program")
 	data := flag.String("data", "", "recorded suites; without them only those of the project are played")
 	taint := flag.String("taint", "ask", "agent.taint: off shows what the scoreboard shows where nothing defends")
+	find := flag.String("find", "never", "tools.find; always: the model spells each call by use_tool")
 	platform := flag.String("platform", "", "play on this one alone: slack, discord")
 	suite := flag.String("suite", "", "play this one alone")
 	every := flag.Int("every", 1, "play one case of so many")
 	atOnce := flag.Int("at-once", max(1, runtime.NumCPU()), "how many programs run at once")
 	flag.Parse()
-	board, err := play(ctx, *bot, *data, *taint, only{*platform, *suite}, *every, *atOnce)
+	board, err := play(ctx, *bot, *data, *taint, *find, only{*platform, *suite}, *every, *atOnce)
 	if len(board.Setups) > 0 {
 		err = errors.Join(err, board.Write(os.Stdout))
 	}
@@ -57,7 +58,7 @@ func (o only) leavesOut(s attack.Setup) bool {
 	return o.platform != "" && s.Platform != o.platform || o.suite != "" && s.Suite.Name != o.suite
 }
 
-func play(ctx context.Context, bot, data, taint string, what only, every, atOnce int) (attack.Board, error) {
+func play(ctx context.Context, bot, data, taint, find string, what only, every, atOnce int) (attack.Board, error) {
 	path, err := filepath.Abs(bot)
 	if err != nil {
 		return attack.Board{}, fmt.Errorf("find the program: %w", err)
@@ -76,7 +77,7 @@ func play(ctx context.Context, bot, data, taint string, what only, every, atOnce
 	defer func() { _ = os.RemoveAll(dir) }()
 	setups := slices.DeleteFunc(attack.Setups(suites...), what.leavesOut)
 	return attack.Plan{
-		Setups: setups, Taint: taint, Dir: dir, AtOnce: atOnce,
+		Setups: setups, Taint: taint, Find: find, Dir: dir, AtOnce: atOnce,
 		Pick: func(setup int, cases []attack.Case) []attack.Case { return attack.Every(every, setup, cases) },
 		Bot: func(ctx context.Context, args ...string) error {
 			c := exec.CommandContext(ctx, path, append([]string{"--log-level", "error"}, args...)...)
