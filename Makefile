@@ -26,7 +26,7 @@ same: ## builds the releases twice, the second time elsewhere and from nothing, 
 test: deps tidy lint vuln race ## everything that CI checks
 
 deps: ## what the tests need beside Go: a real redis-server, Python in a sandbox, a browser, Prometheus' checker
-	@want=; for p in redis-server chromium bwrap:bubblewrap /usr/bin/python3:python3; do \
+	@want=; for p in redis-server chromium curl bwrap:bubblewrap /usr/bin/python3:python3; do \
 	  command -v $${p%%:*} >/dev/null || want="$$want $${p##*:}"; done; \
 	for p in numpy pandas matplotlib; do \
 	  /usr/bin/python3 -I -c "from importlib.util import find_spec; 1 / (find_spec('$$p') is not None)" 2>/dev/null || want="$$want python3-$$p"; done; \

@@ -23,7 +23,7 @@ func TestBackupSQLite(t *testing.T) {
 	t.Parallel()
 	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{})
 	c := copied{n, t.TempDir(), ""}
-	n.goesOn(func() { c.save("VACUUM") }, c.move)
+	n.goesOn(func() { c.save("VACUUM INTO") }, c.move)
 }
 
 func TestBackupRedis(t *testing.T) {
@@ -64,26 +64,45 @@ func (c copied) save(word string) {
 	}
 }
 
-// follow runs the block of commands of docs/operate.md that holds some words.
-func (c copied) follow(words string) {
-	t := c.n.t
-	page, err := os.ReadFile("../../docs/operate.md")
+// follow runs the block of commands of docs/operate.md that holds some words, and gives
+// what it prints.
+func (c copied) follow(words string) string {
+	out, err := c.run(words)
 	if err != nil {
-		t.Fatal(err)
+		c.n.t.Fatalf("%s: %v\n%s", words, err, out)
 	}
-	here := filepath.Dir(c.n.file)
-	for i, block := range strings.Split(string(page), "```") {
+	return out
+}
+
+func (c copied) run(words string) (string, error) {
+	t, here := c.n.t, filepath.Dir(c.n.file)
+	for i, block := range strings.Split(operatePage(t), "```") {
 		commands, ok := strings.CutPrefix(block, "sh\n")
 		if i%2 == 0 || !ok || !strings.Contains(commands, words) {
 			continue
 		}
-		commands = strings.NewReplacer("/etc/nod", here, "/var/lib/nod", here, "/backup", c.dir, "URL", c.url).Replace(commands)
-		if out, err := exec.CommandContext(t.Context(), "sh", "-ec", commands).CombinedOutput(); err != nil { //nolint:gosec // the page is ours
-			t.Fatalf("%v: %s\n%s", err, out, commands)
+		commands = strings.NewReplacer("/etc/nod/nod.yaml", c.n.file, "/etc/nod", here, "/var/lib/nod", here, "/backup", c.dir,
+			"redis://host:6379/0", c.url, "URL", c.url, "127.0.0.1:8080", c.n.http).Replace(commands)
+		cmd := exec.CommandContext(t.Context(), "sh", "-ec", commands) //nolint:gosec // the page is ours
+		cmd.Env = os.Environ()
+		for k, v := range c.n.w.env() {
+			cmd.Env = append(cmd.Env, k+"="+v)
 		}
-		return
+		out, err := cmd.CombinedOutput()
+		return string(out), err
 	}
 	t.Fatalf("docs/operate.md has no commands with %s", words)
+	return "", nil
+}
+
+// operatePage is docs/operate.md.
+func operatePage(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/operate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // move leaves nothing of the service but the copy.
@@ -96,7 +115,7 @@ func (c copied) move() {
 
 // sqliteShell stands in for the shell of SQLite: sqlite3 FILE SQL.
 func sqliteShell() {
-	db, err := sql.Open("sqlite", "file:"+os.Args[1]+"?mode=ro")
+	db, err := sql.Open("sqlite", "file:"+os.Args[1])
 	if err == nil {
 		_, err = db.ExecContext(context.Background(), os.Args[2])
 	}
@@ -109,7 +128,7 @@ func sqliteShell() {
 // copySQLite makes a copy of the store, and brings it back.
 func (n *service) copySQLite() (save, restore func()) {
 	c := copied{n, n.t.TempDir(), ""}
-	return func() { c.save("VACUUM") }, func() { c.follow("rm -f") }
+	return func() { c.save("VACUUM INTO") }, func() { c.follow("rm -f") }
 }
 
 // startCopied starts a Redis server that copyRedis can copy.

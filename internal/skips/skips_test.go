@@ -43,6 +43,7 @@ var list = map[string]struct {
 	"cmd/bot/meter/prometheus_test.go":      {2, "without NOD_LONG: a minute; no prometheus", long},
 	"cmd/bot/page_test.go":                  {1, "no chromium", deps},
 	"cmd/bot/pictures_test.go":              {1, "-short: in one scheme of colours", inFull},
+	"cmd/bot/runbooks_linux_test.go":        {1, "a small disk can't be mounted", inFull},
 	"cmd/bot/slack_load_test.go":            {4, "-short: as long as Slack's limits make it", inFull},
 	"cmd/bot/slack_test.go":                 {1, "-short: half of the questions of TestSlackChaos", inFull},
 	"cmd/bot/traces_test.go":                {2, "without NOD_LONG, or without a built internal/collector", long},
