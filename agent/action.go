@@ -67,6 +67,7 @@ type (
 		Seen     uint64
 		Estimate int
 		Taint    memory.Taint // what the prompt holds from outside
+		Instead  string       // which models failed before this one was asked, and of what
 		Token    string       // of the claim, for the ids of the calls that come of it
 		Whole    *Call        // of which it is the half; see [Agent.Half]
 	}

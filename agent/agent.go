@@ -39,6 +39,11 @@ type Agent struct {
 	Summary      bool   // what is trimmed is summarised by the model
 	Schedules    policy.Schedules
 
+	// Name is the name in the file of the model that these fields are about; "" of the first.
+	Name     string
+	Models   map[string]Model // the others, by that name
+	Fallback []string         // names of those that are asked in turn when this one is away
+
 	// Calling says, for `help`, how people call the bot on a platform and stop it
 	// there; nil, or "" of it: help says nothing of that.
 	Calling func(platform string) string

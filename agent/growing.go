@@ -51,7 +51,7 @@ func (a *Agent) Growing(log *Log, c Call, h Heard) (p chat.Post, ref chat.Messag
 
 // thinks is the thought as far as it was written.
 func (a *Agent) thinks(c Call, h Heard) string {
-	g, can := a.Protocol.(speak.Grower)
+	g, can := a.As(c.Request.Model).Protocol.(speak.Grower)
 	if !can || len(c.Tools) == 0 || c.Phase != "" && c.Phase != memory.SolveStep {
 		return h.Reasoning
 	}
@@ -68,7 +68,7 @@ func (a *Agent) thinks(c Call, h Heard) string {
 // Answering is the turn's answer as far as it was written; ok is false while there is
 // none. It stands nowhere: the whole answer is posted.
 func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
-	g, can := a.Protocol.(speak.Grower)
+	g, can := a.As(c.Request.Model).Protocol.(speak.Grower)
 	if !can || h.Calls || c.Phase != "" || !log.answers(c) {
 		return chat.Post{}, false
 	}

@@ -93,7 +93,8 @@ type decision struct {
 	thread *thread.Thread
 	log    *Log
 
-	branch int // the draft for which a prompt is made; 0: the turn itself
+	branch int  // the draft for which a prompt is made; 0: the turn itself
+	held   bool // agent is that of the model that is asked, and not of the thread's
 }
 
 // on begins a decision on a log.

@@ -39,14 +39,17 @@ func (d *decision) notices() Action {
 		p.Free = d.freedBlobs(c)
 		return p
 	}
+	if act := d.unentitled(); act != nil {
+		return act
+	}
 	return d.slotLines()
 }
 
 // identifyAsker looks up the groups of a person who asks for help, since their tools
 // depend on them.
 func (d *decision) identifyAsker(c *thread.Command) Action {
-	rules := d.agent.Tools.Groups()
-	if c.Word != "help" || c.Is.Who != "" || len(rules) == 0 {
+	rules := d.groups()
+	if c.Word != "help" && c.Word != "model" || c.Is.Who != "" || len(rules) == 0 {
 		return nil
 	}
 	return Identify{Turn: c.Seq, Who: []chat.UserID{c.From.ID}, Rules: rules}

@@ -48,7 +48,7 @@ func (a *Agent) Fits() error {
 // below the budget; ok is false where nothing more can be left out. The trim lasts, so
 // that the limit is tried out once.
 func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
-	d := a.on(log)
+	d := a.As(c.Request.Model).on(log)
 	d.branch = c.Branch
 	saved := *d.thread
 	defer func() { *d.thread = saved }()
@@ -63,7 +63,8 @@ func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 // the present turn alone: the cause may stand in that. Only if it is answered is the trim
 // kept.
 func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
-	d := a.on(log)
+	d := a.As(c.Request.Model).on(log)
+	d.held = true
 	saved := *d.thread
 	defer func() { *d.thread = saved }()
 	add := func(bodies ...memory.Body) {
@@ -84,10 +85,11 @@ func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
 		return c, false
 	}
 	add(cut)
-	plain := *a
+	plain := *d.agent
 	plain.Summary = false
 	d.agent = &plain
 	half, ok = d.callModel(d.thread.Open, strategy.Phase{Kind: c.Phase, Branch: c.Branch}).(Call)
+	half.Instead = c.Instead
 	half.Before, half.Whole = slices.Concat(c.Before, []memory.Body{cut}, half.Before), &c
 	return half, ok
 }

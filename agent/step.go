@@ -20,8 +20,9 @@ const mostRead = 64
 // Step is the entry for the completion of c. Ids of calls come of the thread's numbers and
 // the claim's token, and so never repeat.
 func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
+	a = a.As(c.Request.Model)
 	s := memory.Step{
-		Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
+		Named: a.Name, Instead: c.Instead, Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
 		Usage: r.Usage, Estimate: c.Estimate, Took: took, Taint: c.Taint, Model: a.Model, Served: r.Model,
 	}
 	if c.Phase == memory.PlanStep || c.Phase == memory.ReflectStep {

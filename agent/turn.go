@@ -117,6 +117,9 @@ func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 		return act
 	}
 	d.branch = ph.Branch
+	if !d.held {
+		d.agent = d.agent.As(d.thinks(t))
+	}
 	p, before, estimate := d.prompt().Write()
 	cut := d.thread.Trim
 	if len(before) > 0 {
@@ -135,9 +138,11 @@ func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 	}
 	if ph.Kind == memory.PlanStep || ph.Kind == memory.ReflectStep {
 		c.Request, c.Tools, c.Estimate = d.prompt().Aside(t, ph.Kind), nil, 0
+		c.Request.Model = d.agent.Name
 		return c
 	}
 	c.Request = d.agent.Protocol.Request(p)
+	c.Request.Model = d.agent.Name
 	if p.LastCall {
 		c.Tools = nil
 	}
@@ -147,7 +152,7 @@ func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 // identify looks up the groups of the turn's people, before the model is called, where
 // tools depend on them.
 func (d *decision) identify(t *thread.Turn) Action {
-	rules := d.agent.Tools.Groups()
+	rules := d.groups()
 	if len(rules) == 0 {
 		return nil
 	}

@@ -151,7 +151,7 @@ func (l *Lab) play(ctx context.Context, c Case) (Outcome, error) {
 	s := l.stage(rec, rec.seq-1)
 	s.ask = l.askModel
 	out, err := s.run(ctx)
-	out.Cost = l.Agent.Prices.Cost(out.usage)
+	out.Cost = l.Agent.Prices.Cost(out.usage, "")
 	return out, err
 }
 

@@ -58,7 +58,7 @@ func (l *Lab) Replay(ctx context.Context, r *Recorded) (Difference, error) {
 		return Difference{}, err
 	}
 	d := Difference{Thread: r.Thread.String(), Turn: r.Turn, Old: r.outcome(), New: now}
-	d.Old.Cost, d.New.Cost = l.Agent.Prices.Cost(d.Old.usage), l.Agent.Prices.Cost(d.New.usage)
+	d.Old.Cost, d.New.Cost = l.Agent.Prices.Cost(d.Old.usage, ""), l.Agent.Prices.Cost(d.New.usage, "")
 	if l.Mode == Rules { // the answers are the same by definition
 		d.New.Answer, d.New.usage, d.New.Cost = d.Old.Answer, d.Old.usage, d.Old.Cost
 	}

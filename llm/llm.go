@@ -95,6 +95,7 @@ type File struct {
 
 // Request is one model call.
 type Request struct {
+	Model    string // its name in the file; "" or an unknown one: the first
 	Messages []Message
 	Tools    []Tool
 	NoCalls  bool     // the tools are there for the history's sake: none may be called

@@ -137,8 +137,11 @@ type (
 		Estimate int           `json:"estimate,omitempty"` // tokens of the prompt as nod had counted them
 		Took     time.Duration `json:"took,omitempty"`
 		Taint    Taint         `json:"taint,omitzero"`
-		Model    string        `json:"model,omitempty"`  // as requested
-		Served   string        `json:"served,omitempty"` // as the provider names the one that answered
+		Model    string        `json:"model,omitempty"` // as requested
+		Named    string        `json:"named,omitempty"` // its name in the file, if it is not the first one
+		// Instead says which model failed, and of what, so that this one was asked.
+		Instead string `json:"instead,omitempty"`
+		Served  string `json:"served,omitempty"` // as the provider names the one that answered
 	}
 
 	// Taint is the origin of a prompt's content from outside, in words for people ("the
@@ -426,6 +429,7 @@ type (
 		Off     []string      `json:"off,omitempty"`     // tools that are switched off in the thread
 		People  []chat.UserID `json:"people,omitempty"`  // who wrote in the thread
 		Callers []chat.UserID `json:"callers,omitempty"` // who of them called the bot
+		Models  []string      `json:"models,omitempty"`  // that people chose by name, the last one first
 		Muted   bool          `json:"muted,omitempty"`
 		Heard   time.Time     `json:"heard,omitzero"`   // platform's time of the latest message
 		Asks    int           `json:"asks,omitempty"`   // how many approvals were asked for so far

@@ -64,7 +64,11 @@ func (r *reader) common(operation string) []Attr {
 // model says which model was asked, which one answered, and where. Each is left out
 // where it is not known.
 func (r *reader) model(b memory.Step) (out []Attr) {
-	for _, a := range []Attr{{attrModel, b.Model}, {attrServed, b.Served}, {attrServer, r.o.Server}} {
+	server := r.o.Server
+	if b.Named != "" {
+		server = "" // another model's is not known here
+	}
+	for _, a := range []Attr{{attrModel, b.Model}, {attrServed, b.Served}, {attrServer, server}} {
 		if a.Value != "" {
 			out = append(out, a)
 		}

@@ -180,7 +180,7 @@ func (p *Page) rows(v *spent, all map[chat.ThreadID]spending.Of) []spentRow {
 				sum.In += u.Prompt
 				sum.Cached += u.Cached
 				sum.Out += u.Completion
-				sum.Cost += prices.Cost(u)
+				sum.Cost += prices.Cost(u, k.Model)
 			}
 			found[row.Name] = &row
 		}

@@ -202,7 +202,7 @@ func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r l
 	for _, a := range d.accounts(by, nil) {
 		n := int64(u.Prompt + u.Completion)
 		if a.Money > 0 {
-			n = int64(d.Limits.Prices.Cost(u) * micro)
+			n = int64(d.Limits.Prices.Cost(u, d.Agent.As(req.Model).Model) * micro)
 		}
 		err := d.patiently(ctx, func() error {
 			_, err := d.Store.Count(background, a.name, max(1, n), counterTTL)
@@ -216,18 +216,19 @@ func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r l
 
 func (d *driver) estimate(req llm.Request, r llm.Response) llm.Usage {
 	var u llm.Usage
+	count := d.Agent.As(req.Model).Count
 	for _, m := range req.Messages {
-		u.Prompt += d.Agent.Count(m.Text)
+		u.Prompt += count(m.Text)
 		for _, c := range m.Calls {
-			u.Prompt += d.Agent.Count(c.Args)
+			u.Prompt += count(c.Args)
 		}
 	}
 	for _, t := range req.Tools {
-		u.Prompt += d.Agent.Count(t.Description + string(t.Parameters))
+		u.Prompt += count(t.Description + string(t.Parameters))
 	}
-	u.Completion = d.Agent.Count(r.Text + r.Reasoning)
+	u.Completion = count(r.Text + r.Reasoning)
 	for _, c := range r.Calls {
-		u.Completion += d.Agent.Count(c.Args)
+		u.Completion += count(c.Args)
 	}
 	return u
 }

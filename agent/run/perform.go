@@ -19,6 +19,7 @@ import (
 // call calls the model. What it says is a step, unless the turn went on
 // otherwise meanwhile.
 func (d *driver) call(key string, act agent.Call) {
+	act = d.awake(act)
 	g := d.grows(act)
 	hear := func(piece llm.Delta) {
 		if piece.Pause != nil {
@@ -66,6 +67,9 @@ func (d *driver) call(key string, act agent.Call) {
 func (d *driver) missed(key string, act agent.Call, err error) error {
 	var fault *llm.Error
 	errors.As(err, &fault)
+	if d.spares(key, act, agent.Lacks(fault)) {
+		return nil
+	}
 	if ofPrompt(fault) && act.Whole == nil {
 		if half, ok := d.Agent.Half(d.log, act); ok {
 			d.Log.Warn("the model refused a prompt; half of it is tried", "thread", d.thread.String(), "turn", act.Turn, "error", err)

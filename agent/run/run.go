@@ -67,6 +67,7 @@ type Runner struct {
 	proofs  bounded.Map[string, bool]     // of cards, see [driver.prove]
 	reached bounded.Map[string, bool]     // limits that the log has told of, by counter
 	retries retries
+	outages outages
 	health  health
 	letters letters
 	drains  *atomic.Bool // the present Run does

@@ -25,6 +25,7 @@ func (s *Thread) takeCut(b memory.Trimmed) {
 	}
 	s.takeCarried(b.Grants)
 	s.takeStanding(b.Schedules, b.Scheduled)
+	s.Folk.Models = b.Models
 	s.Folk.Muted, s.Approvals.Asks = s.Folk.Muted || b.Muted, max(s.Approvals.Asks, b.Asks)
 	if b.Heard.After(s.Span.Last) {
 		s.Span.Last = b.Heard
@@ -74,6 +75,7 @@ func (s *Thread) KeepFolk(cut *memory.Trimmed) {
 	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.Folk.People)), s.Folk.Callers
 	cut.Grants = s.carriedGrants()
 	cut.Schedules, cut.Scheduled = s.standing(), s.Folk.Scheduled
+	cut.Models = s.Folk.Models
 	cut.Muted, cut.Asks, cut.Heard = s.Folk.Muted, s.Approvals.Asks, s.Span.Last
 }
 
@@ -112,6 +114,9 @@ func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 		}
 		if c.Word == "tools off" || c.Word == "tools on" {
 			s.switchTool(c.Word, c.Arg)
+		}
+		if c.Word == "model" {
+			s.chooseModel(c.Arg)
 		}
 	}
 }

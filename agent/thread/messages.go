@@ -181,6 +181,8 @@ func (s *Thread) takeCommand(m *Message, word, arg string) (ok bool) {
 		s.dropArtifact(arg)
 	case "tools off", "tools on":
 		s.switchTool(word, arg)
+	case "model":
+		s.chooseModel(arg)
 	case "unschedule", "resume":
 		s.switchSchedule(m, word, arg)
 	case "mute", "unmute":

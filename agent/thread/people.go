@@ -111,6 +111,21 @@ func StandsFor(tool, name string) bool {
 // OffList lists the names that people switched off.
 func (s *Thread) OffList() []string { return slices.Sorted(maps.Keys(s.Folk.Off)) }
 
+// mostModels is how many choices are kept: the program may know the last ones no more.
+const mostModels = 8
+
+// chooseModel takes a model for the thread; `default` takes all choices back.
+func (s *Thread) chooseModel(name string) {
+	switch name {
+	case "":
+	case "default":
+		s.Folk.Models = nil
+	default:
+		rest := Without(s.Folk.Models, func(other string) bool { return other == name })
+		s.Folk.Models = append([]string{name}, rest[:min(len(rest), mostModels-1)]...)
+	}
+}
+
 // switchTool switches tools off or on.
 func (s *Thread) switchTool(word, name string) {
 	if word == "tools off" {

@@ -74,6 +74,7 @@ type Folk struct {
 	Muted   bool
 	Bots    int             // turns in a row that only bots asked for
 	Off     map[string]bool // tools that people switched off here
+	Models  []string        // that people chose here by name, the last one first
 
 	Schedules []*Schedule
 	Scheduled int                         // how many there were so far

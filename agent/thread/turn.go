@@ -178,7 +178,9 @@ func (t *Turn) Spoke(who chat.UserID) bool {
 
 // Acts says whether the turn has steps to show.
 func (t *Turn) Acts() bool {
-	return slices.ContainsFunc(t.Steps, func(st *Step) bool { return len(st.Calls) > 0 && !st.Refused() || st.Phase != "" && st.By == nil })
+	return slices.ContainsFunc(t.Steps, func(st *Step) bool {
+		return len(st.Calls) > 0 && !st.Refused() || st.Instead != "" || st.Phase != "" && st.By == nil
+	})
 }
 
 // EachCall goes through the calls of the turn in order.

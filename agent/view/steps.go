@@ -22,9 +22,12 @@ func Steps(s *thread.Thread, t *thread.Turn, prices *Prices) chat.Steps {
 		v.Tokens.Prompt += st.Usage.Prompt
 		v.Tokens.Cached += st.Usage.Cached
 		v.Tokens.Completion += st.Usage.Completion
-		v.Cost += prices.Cost(st.Usage)
+		v.Cost += prices.Cost(st.Usage, st.Model)
 		v.Took += st.Took
 		thought := shownThought(t, st)
+		if st.Instead != "" {
+			thought = strings.TrimSpace(thought + "\n(answered by " + st.Named + " (" + st.Instead + "))")
+		}
 		if len(st.Calls) == 0 && thought == "" {
 			continue
 		}
@@ -66,10 +69,18 @@ func untilStopped(t *thread.Turn) time.Duration {
 }
 
 // Prices is money per million tokens.
-type Prices struct{ Input, Cached, Output float64 }
+type Prices struct {
+	Input, Cached, Output float64
+	Models                map[string]*Prices // of other models, by the name at the provider
+}
 
-// Cost is what a call cost; 0 without prices.
-func (p *Prices) Cost(u llm.Usage) float64 {
+// Cost is what a call of a model cost; 0 without prices.
+func (p *Prices) Cost(u llm.Usage, model string) float64 {
+	if p != nil {
+		if other, ok := p.Models[model]; ok {
+			p = other
+		}
+	}
 	if p == nil {
 		return 0
 	}

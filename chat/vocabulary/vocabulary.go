@@ -19,6 +19,7 @@ const (
 	Tool          // the name of a tool
 	Number        // of a grant
 	Terms         // of a grant; its reader judges them
+	Model         // the name of a model, or nothing
 )
 
 // Word is a line of the table.
@@ -49,6 +50,7 @@ var Table = []Word{
 	{Name: "drop", Takes: File, Command: "Take a file out of what nod sees"},
 	{Name: "tools off", Takes: Tool, Help: "`tools off NAME`, `tools on NAME`: switch a tool off in this thread, and on again", Command: "Switch a tool off in this conversation, or on again"},
 	{Name: "tools on", Takes: Tool},
+	{Name: "model", Takes: Model, Help: "`model`: which model answers here, and why; `model NAME`: another one for this thread; `model default` takes that back", Command: "Which model answers here, or choose one by name"},
 	{Name: "waiting", Help: "`waiting`: the approvals that you may decide now, each with a link", Command: "The approvals that you may decide now"},
 	{Name: "schedules", Help: "`every weekday 09:00: …`, `in 2h: …`, `remind tomorrow 9:00: …`: ask me later, or be reminded; `schedules` lists that, `unschedule N` ends one, `resume N` takes up a paused one", Command: "What is scheduled in this conversation"},
 	{Name: "unschedule", Takes: Number, Command: "End a schedule of this conversation"},
@@ -90,6 +92,9 @@ func Parse(text string) (name, arg string, ok bool) {
 func (w Word) read(text string) (arg string, ok bool) {
 	if w.Takes == Nothing {
 		return "", strings.ToLower(text) == w.Name
+	}
+	if w.Takes == Model && strings.EqualFold(text, w.Name) {
+		return "", true
 	}
 	fields, n := strings.Fields(text), len(strings.Fields(w.Name))
 	if len(fields) <= n || strings.ToLower(strings.Join(fields[:n], " ")) != w.Name {

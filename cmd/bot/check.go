@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -224,7 +225,10 @@ func trials(cfg *config.Config, log *slog.Logger) []trial {
 	out := []trial{
 		{"store", func(ctx context.Context) (string, error) { return tryStore(ctx, cfg, log) }},
 		{"audit key", func(ctx context.Context) (string, error) { return tryKey(ctx, cfg, log) }},
-		{"llm", func(ctx context.Context) (string, error) { return tryModel(ctx, cfg) }},
+	}
+	endpoints := cfg.Endpoints()
+	for _, key := range slices.Sorted(maps.Keys(endpoints)) { // llm is the first
+		out = append(out, trial{key, func(ctx context.Context) (string, error) { return tryModel(ctx, cfg, key, *endpoints[key]) }})
 	}
 	if cfg.Traces != nil {
 		out = append(out, trial{"traces", func(ctx context.Context) (string, error) { return tryTraces(ctx, cfg.Traces) }})
@@ -289,11 +293,11 @@ func tryKey(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, 
 }
 
 // tryModel asks the endpoint about itself, which costs nothing.
-func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
-	if cfg.Offline() {
+func tryModel(ctx context.Context, cfg *config.Config, key string, e config.Endpoint) (string, error) {
+	if offline(cfg, key, e) {
 		return "the built-in demo model, as there is neither a key nor an address", nil
 	}
-	return openai.Try(ctx, openai.Options{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey, Model: cfg.LLM.Model})
+	return openai.Try(ctx, openai.Options{BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Model})
 }
 
 // tryTraces sends a request without spans, which leaves nothing behind.

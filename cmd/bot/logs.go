@@ -78,9 +78,11 @@ func newMask(cfg *config.Config) *mask.Mask {
 			}
 		}
 	}
-	if u, err := url.Parse(cfg.LLM.BaseURL); err == nil { // some want a key in it
-		for _, v := range u.Query() {
-			values = append(values, v...)
+	for _, e := range cfg.Endpoints() {
+		if u, err := url.Parse(e.BaseURL); err == nil { // some want a key in it
+			for _, v := range u.Query() {
+				values = append(values, v...)
+			}
 		}
 	}
 	return mask.New(values...)

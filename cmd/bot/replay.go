@@ -59,7 +59,7 @@ func (c replayCommand) run(ctx context.Context, cfg *config.Config, log *slog.Lo
 	for _, t := range k.off {
 		_, _ = fmt.Fprintf(env.Err, "replay: the tool %s is off here, and so is not in the prompts: %s\n", t.name, t.why)
 	}
-	l := &lab.Lab{Agent: a, Model: maskedModel{newModel(cfg, log), newMask(cfg)}, Mode: lab.Mode(c.Mode)}
+	l := &lab.Lab{Agent: a, Model: maskedModel{newModels(cfg, log), newMask(cfg)}, Mode: lab.Mode(c.Mode)}
 	if c.Cases != "" {
 		return runCases(ctx, l, c.Cases, env)
 	}
@@ -152,7 +152,7 @@ func (n counted) price(p *view.Prices) string {
 	if p == nil {
 		return text + ", at a cost that is not known, as llm.prices is not set"
 	}
-	return text + fmt.Sprintf(", about $%.2f", p.Cost(n.usage))
+	return text + fmt.Sprintf(", about $%.2f", p.Cost(n.usage, ""))
 }
 
 // host is the model's host, without the secret parts of its address.

@@ -99,7 +99,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	p.meter.Begin()
 	p.meter.Servers(p.kit.mcp.Up)
 	p.kit.box.Mask = m
-	p.model = maskedModel{p.meter.InTurn(newModel(cfg, log), cfg.LLM.Parallel), m}
+	p.model = maskedModel{p.meter.InTurn(newModels(cfg, log), cfg.LLM.Parallel), m}
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return nil, unusable(errors.Join(err, p.kit.close()))
@@ -216,25 +216,66 @@ func unusable(err error) error {
 	return err
 }
 
-// newModel makes the model, or the demo where the file names none.
-func newModel(cfg *config.Config, log *slog.Logger) llm.Model {
-	if cfg.Offline() {
+// byName is the models of the file. A request names one of the further ones, or is for the
+// first.
+type byName struct {
+	llm.Model
+	further map[string]llm.Model
+}
+
+// Complete implements llm.Model.
+func (m byName) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	if other, ok := m.further[req.Model]; ok {
+		return other.Complete(ctx, req, watch)
+	}
+	return m.Model.Complete(ctx, req, watch)
+}
+
+// newModels makes the models, the first of which is the demo where the file names none.
+func newModels(cfg *config.Config, log *slog.Logger) llm.Model {
+	all := byName{further: map[string]llm.Model{}}
+	for name, m := range cfg.Models {
+		all.further[name] = newModel(cfg, "models."+name, m.Endpoint, log)
+	}
+	all.Model = newModel(cfg, "llm", cfg.LLM.Endpoint, log)
+	return all
+}
+
+func newModel(cfg *config.Config, key string, e config.Endpoint, log *slog.Logger) llm.Model {
+	if offline(cfg, key, e) {
 		return demo.New()
 	}
 	return openai.New(openai.Options{
-		BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey, Model: cfg.LLM.Model,
-		Stream: cfg.LLM.Stream, Timeout: cfg.LLM.Timeout, Logger: log,
-		Temperature: float(cfg.LLM.Temperature), TopP: float(cfg.LLM.TopP),
-		MaxOutput: int(cfg.LLM.MaxOutput),
+		BaseURL: e.BaseURL, APIKey: e.APIKey, Model: e.Model,
+		Stream: e.Stream, Timeout: e.Timeout, Logger: log,
+		Temperature: float(e.Temperature), TopP: float(e.TopP),
+		MaxOutput: int(e.MaxOutput), Spared: len(e.Fallback) > 0,
 	})
 }
 
-// modelName is the model's name.
+// offline says that the file names no address of a model, neither by a key nor by itself.
+func offline(cfg *config.Config, key string, e config.Endpoint) bool {
+	return cfg.Offline() && !e.APIKey.IsSet() && !cfg.Written(key+".base_url")
+}
+
+// modelName is the first model's name.
 func modelName(cfg *config.Config) string {
 	if cfg.Offline() {
 		return "demo"
 	}
 	return cfg.LLM.Model
+}
+
+// further are the other models as decisions see them.
+func further(cfg *config.Config) map[string]agent.Model {
+	out := map[string]agent.Model{}
+	for name, m := range cfg.Models {
+		out[name] = agent.Model{
+			Model: m.Model, Protocol: protocols[m.Protocol], Strategy: strategy.Kind(m.Strategy), MaxSteps: m.MaxSteps,
+			Count: tokens.New(m.Model).Count, Blind: m.Images == config.ImagesNo, For: m.For, Fallback: m.Fallback,
+		}
+	}
+	return out
 }
 
 func float(v *float64) *float32 {
@@ -279,6 +320,8 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		Retries:      cfg.Agent.Retries,
 		Prices:       prices(cfg),
 		Model:        modelName(cfg),
+		Models:       further(cfg),
+		Fallback:     cfg.LLM.Fallback,
 		Summary:      cfg.Memory.Summary,
 		MaxSteps:     cfg.LLM.MaxSteps,
 		Budget:       cfg.Memory.BudgetTokens,
@@ -356,12 +399,32 @@ func (p *program) observe(run *memory.Run, e memory.Entry) {
 
 // prices are the prices of tokens; nil if the file has none.
 func prices(cfg *config.Config) *view.Prices {
-	p := cfg.LLM.Prices
+	first := pricesOf(cfg, "llm", cfg.LLM.Prices)
+	others, some := map[string]*view.Prices{}, first != nil
+	for name, m := range cfg.Models {
+		key := "llm" // which it inherits
+		if cfg.Written("models." + name + ".prices") {
+			key = "models." + name
+		}
+		p := pricesOf(cfg, key, m.Prices)
+		others[m.Model], some = p, some || p != nil
+	}
+	switch {
+	case !some:
+		return nil
+	case first == nil:
+		first = &view.Prices{}
+	}
+	first.Models = others
+	return first
+}
+
+func pricesOf(cfg *config.Config, key string, p *config.Prices) *view.Prices {
 	if p == nil {
 		return nil
 	}
 	cached := p.Cached
-	if !cfg.Written("llm.prices.cached") {
+	if !cfg.Written(key + ".prices.cached") {
 		cached = p.Input
 	}
 	return &view.Prices{Input: p.Input, Cached: cached, Output: p.Output}

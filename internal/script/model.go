@@ -19,6 +19,7 @@ import (
 //	think TEXT            reasoning
 //	call TOOL ARGS        a tool call
 //	say TEXT              the answer, or a thought beside calls
+//	model NAME            the call is for the model of that name; none: the first
 //	fail FAULT            the call fails
 //	busy DURATION FAULT   the model is refused for the moment, and tried again after that
 //	lasts DURATION        nothing comes for that long
@@ -131,6 +132,10 @@ func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word
 		r.Text += rest
 	case "finish":
 		r.Finish = rest
+	case "model":
+		if req.Model != rest {
+			m.Complain("model call %d is for %q, not %q", n, req.Model, rest)
+		}
 	case "fail":
 		return &llm.Error{Fault: llm.Fault(rest)}
 	case "lasts":

@@ -36,7 +36,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [undeclared] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [direct] [quiet] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
-//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N raise=N,RULE group:ID=A,B down=N unheard=N shut=NAME
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION models=NAME,NAME (react, and the last only for group:SRE; the first of them is the fallback) dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N raise=N,RULE group:ID=A,B down=N unheard=N shut=NAME
 //	-- result NAME --    what a tool gives back
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
@@ -404,6 +404,8 @@ func (p *play) option(o string) {
 		p.agent.Retries = p.number(value)
 	case strings.HasSuffix(key, "-limit"):
 		p.limit(key, value)
+	case key == "models":
+		p.models(strings.Split(value, ","))
 	case key == "summary":
 		p.agent.Summary = true
 	case key == "forms":
@@ -443,6 +445,18 @@ func (p *play) option(o string) {
 	default:
 		p.t.Fatalf("no option %q", o)
 	}
+}
+
+// models names further models, the first of which is the fallback, and the last for some.
+func (p *play) models(names []string) {
+	p.agent.Model, p.agent.Models, p.agent.Fallback = "first", map[string]agent.Model{}, names[:1]
+	for _, name := range names {
+		p.agent.Models[name] = agent.Model{Model: name + "-1", Protocol: speak.React{}, MaxSteps: p.agent.MaxSteps, Count: p.agent.Count}
+	}
+	last := names[len(names)-1]
+	m := p.agent.Models[last]
+	m.For = []string{"group:SRE"}
+	p.agent.Models[last] = m
 }
 
 // limit sets a limit in tokens or, with a dollar sign, in money, of which a

@@ -36,6 +36,7 @@ type Options struct {
 	APIKey      setting.Secret // not set: no Authorization header is sent
 	Model       string
 	Stream      bool
+	Spared      bool              // another model answers when this one is away: two tries within 10 s
 	Timeout     time.Duration     // of one call, its retries included; 0: only the context bounds it
 	Temperature *float32          // nil: not sent
 	TopP        *float32          // nil: not sent
@@ -99,7 +100,7 @@ func New(o Options) *Model {
 // client makes the requests of a call, which is told of its pauses.
 func (m *Model) client(out *sink) *http.Client {
 	return &http.Client{
-		Transport: &retry{next: m.o.HTTP, now: m.o.Now, sleep: m.o.Sleep, jitter: m.o.Jitter, log: m.o.Logger, told: out.pause},
+		Transport: &retry{next: m.o.HTTP, now: m.o.Now, sleep: m.o.Sleep, jitter: m.o.Jitter, log: m.o.Logger, told: out.pause, goes: out.again},
 		// It would take the conversation along, to wherever the answer says.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -123,7 +124,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		ctx, cancel = context.WithTimeout(ctx, m.o.Timeout)
 		defer cancel()
 	}
-	out := &sink{watch: watch}
+	out := &sink{watch: watch, tries: m.o.tries()}
 	var spare spared
 	for broke := 0; ; {
 		sending := request{req, m.limits() | spare.lim}
@@ -143,7 +144,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		case parent.Err() != nil && errors.Is(parent.Err(), context.Canceled):
 			return llm.Response{}, fmt.Errorf("call model: %w", parent.Err())
 		case m.learn(f, sending, &spare):
-		case !f.again || broke == restarts:
+		case !f.again || broke == restarts || !out.again(backoff(broke, func() float64 { return 1 })):
 			return llm.Response{}, &f.public
 		default:
 			m.o.Logger.WarnContext(ctx, "model call starts again", "fault", string(f.public.Fault), "status", f.public.Status)
@@ -195,6 +196,26 @@ type sink struct {
 	watch   func(llm.Delta)
 	emitted bool
 	called  bool
+	tries   func(wait time.Duration) bool // nil: as many as there are
+}
+
+// again says whether there may be another try after a wait.
+func (s *sink) again(wait time.Duration) bool { return s.tries == nil || s.tries(wait) }
+
+// briefly is how long a model is tried that another one stands in for.
+const briefly = 10 * time.Second
+
+// tries allows the second try of such a model; nil: nothing is to be allowed.
+func (o Options) tries() func(wait time.Duration) bool {
+	if !o.Spared {
+		return nil
+	}
+	began, used := o.Now(), false
+	return func(wait time.Duration) bool {
+		ok := !used && o.Now().Add(wait).Sub(began) <= briefly
+		used = used || ok
+		return ok
+	}
 }
 
 func (s *sink) emit(text, reasoning string) {

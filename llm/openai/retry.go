@@ -35,6 +35,7 @@ type retry struct {
 	jitter func() float64
 	log    *slog.Logger
 	told   func(why llm.Fault, wait time.Duration) // of a pause; 0: it is over
+	goes   func(wait time.Duration) bool           // whether there may be another try after that
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -49,7 +50,7 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		next, rewindErr := rewind(req)
-		if rewindErr != nil {
+		if rewindErr != nil || !r.goes(wait) {
 			return resp, err
 		}
 		status, why := 0, llm.Unreachable

@@ -209,3 +209,42 @@ func TestTimeout(t *testing.T) {
 		})
 	}
 }
+
+// TestSpared has a model that another one stands in for: it is tried twice, and a second
+// time only soon. That holds for each phase, and at each byte of a stream.
+func TestSpared(t *testing.T) {
+	whole := sse(`{"choices":[{"delta":{"content":"ok"}}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, "[DONE]")
+	tests := map[string][]served{
+		"no connection": {{err: errors.New("refused")}},
+		"503":           {{status: 503}},
+		"429":           {{status: 429}},
+		"both phases":   {{status: 503}, {body: whole[:9], tail: errors.New("reset")}},
+		"a later one":   {{body: whole[:9], tail: errors.New("reset")}, {status: 503}},
+	}
+	for n := range len(whole) {
+		tests[whole[:n]] = []served{{body: whole[:n], tail: errors.New("reset")}}
+	}
+	for name, serve := range tests {
+		s := &script{serve: serve}
+		m, _ := s.model(func(o *Options) { o.Spared, o.Stream = true, true })
+		shown := ""
+		r, err := m.Complete(t.Context(), hi, func(d llm.Delta) {
+			if d.Reset {
+				shown = ""
+			}
+			shown += d.Text
+		})
+		var fault *llm.Error
+		switch {
+		case err == nil && r.Text == "ok" && shown == "ok" && len(s.asked) == 1:
+		case errors.As(err, &fault) && (fault.Fault == llm.Unreachable || fault.Fault == llm.Overloaded) && len(s.asked) == 2:
+		default:
+			t.Errorf("%q: %+v, %v, shown %q after %d tries", name, r, err, shown, len(s.asked))
+		}
+	}
+	late := &script{serve: []served{{status: 503, header: http.Header{"Retry-After": {"11"}}}}}
+	m, waits := late.model(func(o *Options) { o.Spared = true })
+	if _, err := m.Complete(t.Context(), hi, nil); err == nil || len(late.asked) != 1 || len(*waits) > 0 {
+		t.Errorf("a server that asks for 11 s was tried %d times, after %v", len(late.asked), *waits)
+	}
+}

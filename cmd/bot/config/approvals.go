@@ -52,6 +52,9 @@ func (c *Config) askers() map[string][]string {
 	for i, s := range c.Tools.MCP {
 		out[item("tools.mcp", i)+".for"] = s.For
 	}
+	for name, m := range c.Models {
+		out["models."+name+".for"] = m.For
+	}
 	return out
 }
 

@@ -18,6 +18,7 @@ type checker struct {
 func check(c *Config, d *decoder) {
 	k := &checker{d.report, c, d.names, d.secret}
 	k.platforms()
+	k.models()
 	k.limits()
 	k.approvals()
 	for key, list := range c.askers() {
@@ -105,6 +106,11 @@ func (k *checker) limits() {
 	} {
 		if a.Money > 0 && k.c.LLM.Prices == nil {
 			k.at("limits."+key, "is money, which needs llm.prices; write those, or a number of tokens here")
+		}
+		for name, m := range k.c.Models {
+			if a.Money > 0 && k.c.LLM.Prices != nil && m.Prices == nil {
+				k.at("models."+name+".prices", "is missing, and limits.%s is money; write it", key)
+			}
 		}
 	}
 	for i, r := range l.Raise {

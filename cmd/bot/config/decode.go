@@ -31,6 +31,7 @@ type decoder struct {
 	depth   int                 // of the present one
 	tooMuch bool                // that was reported
 	section *Approvals          // the base of a tool's own approvals
+	first   *LLM                // the base of the other models
 	names   map[string][]string // of the environment, by the key that uses them
 	secret  []string            // of those, whose value is a secret of the bot's own
 }
@@ -149,6 +150,10 @@ func (d *decoder) pointer(n *yaml.Node, v reflect.Value, path string) {
 func (d *decoder) fresh(t reflect.Type) reflect.Value {
 	p := reflect.New(t)
 	fill(p.Elem(), *d.section)
+	if m, ok := p.Interface().(*Named); ok {
+		m.Endpoint = d.first.Endpoint
+		m.Fallback = nil
+	}
 	return p
 }
 
@@ -207,6 +212,9 @@ func (d *decoder) table(n *yaml.Node, v reflect.Value, path string) {
 	out := reflect.MakeMap(v.Type())
 	for _, p := range d.pairs(n, path) {
 		key := join(path, shown(p.key))
+		if isName.MatchString(p.key) {
+			key = join(path, p.key)
+		}
 		d.lines[key] = p.line
 		elem := reflect.New(v.Type().Elem()).Elem()
 		d.value(p.value, elem, key)

@@ -66,7 +66,9 @@ func (c *Config) resolve(dir string) {
 	for _, r := range c.rules() {
 		r.approvals.FactorKey = absolute(dir, r.approvals.FactorKey)
 	}
-	c.LLM.BaseURL = strings.TrimRight(c.LLM.BaseURL, "/")
+	for _, e := range c.Endpoints() {
+		e.BaseURL = strings.TrimRight(e.BaseURL, "/")
+	}
 	if c.Slack != nil {
 		c.Slack.APIURL = strings.TrimRight(c.Slack.APIURL, "/") + "/"
 	}

@@ -80,6 +80,9 @@ llm:
   temperature: 0.2
   top_p: 0.5
   prices: {input: 0.25, cached: 0.025, output: 2}
+models:
+  spare: {base_url: "https://llm.example.com/v1", model: provider/model-name, prices: {input: 0.3, output: 2.4}}
+  deep: {model: gpt-5, for: ["group:S0123ABCD"]}
 schedules: {thread: 8, person: 20, least: 15m, late: 1h, timeout: 2h}
 agent: {examples: [{user: Which region is staging in?, assistant: "eu-west-1, unless somebody moved it."}]}
 slack: {app_token: "${SLACK_APP_TOKEN}", bot_token: "${SLACK_BOT_TOKEN}"}

@@ -74,7 +74,7 @@ func parse(file, dir string, data []byte, o LoadOptions) (*Config, error) {
 		}
 		env.expand(root)
 		c.files = env.files
-		d := &decoder{report: r, env: env, section: &c.Approvals, names: map[string][]string{}}
+		d := &decoder{report: r, env: env, section: &c.Approvals, first: &c.LLM, names: map[string][]string{}}
 		d.value(root, reflect.ValueOf(c).Elem(), "")
 		if !d.tooMuch {
 			check(c, d)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -491,4 +492,32 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("right, but not when it may be lenient: %v", err)
 		}
 	})
+}
+
+// TestModelsInherit has further models. One with another address has a key and prices of its
+// own, or none.
+func TestModelsInherit(t *testing.T) {
+	c, err := load(`
+llm: {api_key: a, model: one, timeout: 7s, prices: {input: 1, output: 2}, fallback: [spare]}
+models:
+  spare: {base_url: "http://127.0.0.1:1/v1/", model: two}
+  deep: {model: three, protocol: react, api_key: b}
+  plain:
+`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for key, e := range c.Endpoints() {
+		got[key] = fmt.Sprintf("%s %q %s %s %s %v %v", e.BaseURL, e.APIKey.Reveal(), e.Model, e.Protocol, e.Timeout, e.Prices != nil, e.Fallback)
+	}
+	want := map[string]string{
+		"llm":          `https://api.openai.com/v1 "a" one tools 7s true [spare]`,
+		"models.spare": `http://127.0.0.1:1/v1 "" two tools 7s false []`,
+		"models.deep":  `https://api.openai.com/v1 "b" three react 7s true []`,
+		"models.plain": `https://api.openai.com/v1 "a" one tools 7s true []`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
 }

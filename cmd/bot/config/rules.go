@@ -235,7 +235,7 @@ func write(v reflect.Value, text string) {
 	if err := yaml.Load([]byte(text), &doc); err != nil {
 		panic(err) // a programmer's error
 	}
-	d := &decoder{report: newReport(""), env: &environment{}, section: &Approvals{}}
+	d := &decoder{report: newReport(""), env: &environment{}, section: &Approvals{}, first: &LLM{}}
 	d.value(doc.Content[0], v, "")
 	if len(d.mistakes) > 0 {
 		panic(sorted(d.mistakes).Error())
@@ -281,7 +281,7 @@ func narrow(s *jsonschema.Schema, t reflect.Type, all jsonschema.Definitions, do
 			apply(p, rule)
 		}
 		inner := f.Type
-		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice || inner.Kind() == reflect.Map {
 			inner = inner.Elem()
 		}
 		if inner.Kind() == reflect.Struct {

@@ -32,21 +32,22 @@ import (
 // Config is the whole file. What is absent has its default; a platform whose
 // section is absent is nil, and off.
 type Config struct {
-	Store     Store          `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
-	LLM       LLM            `yaml:"llm" doc:"The model that thinks"`
-	Schedules Schedules      `yaml:"schedules" doc:"What people may have asked later, or again and again; {}: off. Default {}"`
-	Proxy     setting.Secret `yaml:"proxy" schema:"proxy" doc:"An HTTP proxy for fetch, search and wikipedia; everything else follows HTTPS_PROXY and NO_PROXY. With it tools.fetch.allow must name hosts"`
-	Agent     Agent          `yaml:"agent" doc:"How the agent behaves"`
-	Slack     *Slack         `yaml:"slack" doc:"Connect to Slack; absent: off"`
-	Discord   *Discord       `yaml:"discord" doc:"Connect to Discord; absent: off"`
-	HTTP      *HTTP          `yaml:"http" doc:"Health and metrics over HTTP; absent: no listener"`
-	Traces    *Traces        `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
-	Memory    Memory         `yaml:"memory" doc:"What a thread remembers, and for how long"`
-	Limits    Limits         `yaml:"limits" doc:"What may be used up; absent: no limit"`
-	Log       Log            `yaml:"log" doc:"The log of bot run"`
-	Audit     Audit          `yaml:"audit" doc:"The audit log"`
-	Approvals Approvals      `yaml:"approvals" doc:"Who approves risky calls, and how"`
-	Tools     Tools          `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
+	Store     Store             `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
+	LLM       LLM               `yaml:"llm" doc:"The model that thinks"`
+	Models    map[string]*Named `yaml:"models" doc:"Further models, by name; what is absent is as in llm, but one with a base_url of its own inherits neither api_key nor prices"`
+	Schedules Schedules         `yaml:"schedules" doc:"What people may have asked later, or again and again; {}: off. Default {}"`
+	Proxy     setting.Secret    `yaml:"proxy" schema:"proxy" doc:"An HTTP proxy for fetch, search and wikipedia; everything else follows HTTPS_PROXY and NO_PROXY. With it tools.fetch.allow must name hosts"`
+	Agent     Agent             `yaml:"agent" doc:"How the agent behaves"`
+	Slack     *Slack            `yaml:"slack" doc:"Connect to Slack; absent: off"`
+	Discord   *Discord          `yaml:"discord" doc:"Connect to Discord; absent: off"`
+	HTTP      *HTTP             `yaml:"http" doc:"Health and metrics over HTTP; absent: no listener"`
+	Traces    *Traces           `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
+	Memory    Memory            `yaml:"memory" doc:"What a thread remembers, and for how long"`
+	Limits    Limits            `yaml:"limits" doc:"What may be used up; absent: no limit"`
+	Log       Log               `yaml:"log" doc:"The log of bot run"`
+	Audit     Audit             `yaml:"audit" doc:"The audit log"`
+	Approvals Approvals         `yaml:"approvals" doc:"Who approves risky calls, and how"`
+	Tools     Tools             `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
 
 	files []setting.Secret // the content of files that it names
 	file  string
@@ -82,8 +83,20 @@ type Audit struct {
 	Key string `yaml:"key" schema:"filled" default:"nod.key" want:"must name a file, such as nod.key" doc:"The key that signs the audit log, made at the first start; all processes of a team need the same one. Default nod.key"`
 }
 
-// LLM is the model's endpoint and how to speak with it.
+// LLM is the first model.
 type LLM struct {
+	Endpoint `yaml:",inline"`
+	Parallel int `yaml:"parallel" schema:"min=0,max=10000" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
+}
+
+// Named is a further model. People choose it by its name.
+type Named struct {
+	Endpoint `yaml:",inline"`
+	For      []string `yaml:"for" schema:"asker,some" default:"[everyone]" want:"would let nobody have it; write everyone, user:ID, group:ID or role:ID, or remove the line" doc:"Whose turns it answers: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [everyone]"`
+}
+
+// Endpoint is the model's endpoint and how to speak with it.
+type Endpoint struct {
 	BaseURL     string         `yaml:"base_url" schema:"url" default:"https://api.openai.com/v1" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
 	APIKey      setting.Secret `yaml:"api_key" reload:"yes" schema:"token" doc:"Key of the endpoint; may be absent for a local one"`
 	Model       string         `yaml:"model" schema:"filled" default:"gpt-5-mini" want:"must name a model, such as gpt-5-mini" doc:"Name of the model. Default gpt-5-mini"`
@@ -91,13 +104,13 @@ type LLM struct {
 	Strategy    Strategy       `yaml:"strategy" default:"react" doc:"How a turn is thought through. Default react"`
 	MaxSteps    int            `yaml:"max_steps" schema:"min=1,max=1000" default:"12" doc:"Model calls in one turn that may use tools. Default 12"`
 	Timeout     time.Duration  `yaml:"timeout" schema:"positive" default:"120s" doc:"For one model call, from when it begins. Default 120s"`
-	Parallel    int            `yaml:"parallel" schema:"min=0,max=10000" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
 	MaxOutput   setting.Size   `yaml:"max_output" default:"256KiB" schema:"min=1KiB,max=16MiB" doc:"Of text in one completion; what comes after is cut off. Default 256KiB"`
 	Stream      bool           `yaml:"stream" default:"true" doc:"Take the answer as it is written. Default true"`
 	Temperature *float64       `yaml:"temperature" schema:"min=0,max=2" want:"must be from 0 to 2; remove the line to leave it to the model" doc:"0 to 2; absent: not sent"`
 	TopP        *float64       `yaml:"top_p" schema:"more=0,max=1" want:"must be more than 0 and at most 1; remove the line to leave it to the model" doc:"More than 0, up to 1; absent: not sent"`
 	Images      Images         `yaml:"images" default:"auto" doc:"Whether the model takes images. Default auto"`
 	Prices      *Prices        `yaml:"prices" doc:"Money per million tokens; absent: no cost is shown"`
+	Fallback    []string       `yaml:"fallback" doc:"Names of models, tried in turn when this one is away. Default []"`
 }
 
 // Prices is money per million tokens.

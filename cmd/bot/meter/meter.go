@@ -180,9 +180,9 @@ func (m *Meter) Observe(run *memory.Run, e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Step:
 		m.steps.Inc()
-		m.used(b.Usage)
+		m.used(b.Usage, b.Model)
 	case memory.Trimmed:
-		m.used(b.Usage)
+		m.used(b.Usage, "")
 	case memory.Result:
 		m.tools.WithLabelValues(m.tool(b.Tool), string(b.State)).Inc()
 		if b.Took > 0 {
@@ -209,11 +209,11 @@ func (m *Meter) Observe(run *memory.Run, e memory.Entry) {
 }
 
 // used counts tokens and money.
-func (m *Meter) used(u llm.Usage) {
+func (m *Meter) used(u llm.Usage, model string) {
 	m.tokens.WithLabelValues("prompt").Add(float64(u.Prompt))
 	m.tokens.WithLabelValues("cached").Add(float64(u.Cached))
 	m.tokens.WithLabelValues("completion").Add(float64(u.Completion))
-	m.cost.Add(m.prices.Cost(u))
+	m.cost.Add(m.prices.Cost(u, model))
 }
 
 // begun is when the message came that opened a turn.
