@@ -44,6 +44,9 @@ func (k Case) settled(c *thread.Call) (memory.Result, bool) {
 		return refused(c), !c.Explained(k.Thread.Now)
 	}
 	tool, known := k.Tools.Find(c.Tool)
+	if !known && k.Tools.Searched() {
+		return k.unfound(c), true
+	}
 	if why := k.invalid(c, tool, known); why != "" {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: why}, true
 	}
@@ -76,12 +79,6 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 	}
 	if slices.Index(c.Step.Calls, c) >= mostCalls {
 		return fmt.Sprintf("not run: a step may hold %d calls", mostCalls)
-	}
-	if c.Tool == policy.UseTool && k.Tools.Searched() {
-		return k.misused(c)
-	}
-	if !known && k.Tools.Searched() {
-		return fmt.Sprintf("There is no tool %q. The nearest are: %s.", c.Tool, strings.Join(k.Tools.Nearest(k.Thread, c.Step.Branch, c.Tool), ", "))
 	}
 	if !known {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(k.Tools.Names(), ", "))
@@ -118,22 +115,33 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 	return ""
 }
 
-// misused says why a call of use_tool spells no call of another tool.
-func (k Case) misused(c *thread.Call) string {
-	if !c.Object {
-		return "The call did not run: " + notOne(c.Args)
+// unfound is the result of a call that spells no tool, where tools are found by search.
+func (k Case) unfound(c *thread.Call) memory.Result {
+	r := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed}
+	switch {
+	case c.Tool == policy.UseTool && !c.Object:
+		r.Text = "The call did not run: " + notOne(c.Args)
+	case c.Tool == policy.UseTool:
+		r.Text = "The call did not run: use_tool calls a tool that find_tools gave, by its name, and neither itself nor find_tools."
+	default:
+		near, strange := k.Tools.Nearest(k.Thread, c.Step.Branch, c.Tool)
+		r.Text, r.Origin = fmt.Sprintf("There is no tool %q. The nearest are: %s.", c.Tool, strings.Join(near, ", ")), from(strange)
 	}
-	return "The call did not run: use_tool calls a tool that find_tools gave, by its name, and neither itself nor find_tools."
+	return r
 }
 
 // found is the result of a search for tools.
 func (k Case) found(c *thread.Call) memory.Result {
 	text, strange := k.Tools.Found(k.Thread, c.Step.Branch, c.Args)
-	r := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: text, Origin: thread.Inside}
-	if strange {
-		r.Origin = thread.Outside
+	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: text, Origin: from(strange)}
+}
+
+// from is the origin of a text, by whether words of strangers are in it.
+func from(strangers bool) string {
+	if strangers {
+		return thread.Outside
 	}
-	return r
+	return thread.Inside
 }
 
 // unplanned says why a call makes no schedule.

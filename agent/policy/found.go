@@ -136,16 +136,14 @@ func (s Set) Found(t *thread.Thread, draft int, call string) (text string, stran
 }
 
 // Nearest lists the three tools that may be used whose names are nearest to one that no
-// tool has.
-func (s Set) Nearest(t *thread.Thread, draft int, name string) []string {
-	var may []string
-	for _, tool := range s {
-		if tool.Name != FindTool && tool.Offered(t, draft) {
-			may = append(may, tool.Name)
-		}
+// tool has; strange says that nobody accepted one of them.
+func (s Set) Nearest(t *thread.Thread, draft int, name string) (names []string, strange bool) {
+	may := slices.DeleteFunc(slices.Clone(s), func(tool Tool) bool { return tool.Name == FindTool || !tool.Offered(t, draft) })
+	slices.SortStableFunc(may, func(a, b Tool) int { return edits.Letters(a.Name, name) - edits.Letters(b.Name, name) })
+	for _, tool := range may[:min(3, len(may))] {
+		names, strange = append(names, tool.Name), strange || tool.Unaccepted
 	}
-	slices.SortStableFunc(may, func(a, b string) int { return edits.Letters(a, name) - edits.Letters(b, name) })
-	return may[:min(3, len(may))]
+	return names, strange
 }
 
 // Meant is the call that a call of [UseTool] spells. Any other call stays as it is, and so
