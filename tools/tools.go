@@ -91,6 +91,8 @@ type Tool struct {
 	// NotReady says why a call would not run now, in words for the model; "" when it
 	// would. nil: it always would.
 	NotReady func(ctx context.Context) string
+	// Try proves, for nothing, that a service takes calls; nil: there is none to ask.
+	Try func(ctx context.Context) error
 	// Preview says what a call would do, and changes nothing; nil where nothing says
 	// that. It is called like Run. PreviewRequired: nobody may approve a call without.
 	Preview         func(ctx context.Context, in Input) (chat.Preview, error)
@@ -175,6 +177,14 @@ func (b *Box) NotReady(ctx context.Context, name string) string {
 		return t.NotReady(ctx)
 	}
 	return ""
+}
+
+// Try proves that the service behind a tool takes calls, where the tool can tell.
+func (b *Box) Try(ctx context.Context, name string) error {
+	if t, ok := b.tools[name]; ok && t.Try != nil {
+		return t.Try(ctx)
+	}
+	return nil
 }
 
 // Call runs a tool. The Result is for the model, also where there is an error:

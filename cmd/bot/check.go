@@ -20,7 +20,6 @@ import (
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
-	"nod/llm"
 	"nod/llm/openai"
 	"nod/memory/audit"
 	"nod/memory/sqlite"
@@ -68,9 +67,9 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 	defer func() { _ = k.close() }()
 	bad := 0
 	for _, t := range a.Tools {
-		if why := tryTool(ctx, k.box, t.Name); why != "" {
+		if err := tryTool(ctx, k.box, t.Name); err != nil {
 			bad++
-			_, _ = fmt.Fprintf(env.Out, "FAIL  tool %s: %s\n", t.Name, why)
+			_, _ = fmt.Fprintf(env.Out, "FAIL  tool %s: %v\n", t.Name, err)
 			continue
 		}
 		where := "tokens"
@@ -96,22 +95,11 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 	return tryAll(ctx, cfg, log, env, bad+len(k.left)+showMCP(ctx, k.mcp, env.Out))
 }
 
-// tryTool calls a tool whose service tells only by an answer whether it takes the address
-// and the key. It says why the call failed.
-func tryTool(ctx context.Context, box *tools.Box, name string) string {
-	if name != "search" {
-		return ""
-	}
+// tryTool tries the service behind a tool.
+func tryTool(ctx context.Context, box *tools.Box, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	r, err := box.Call(ctx, chat.Desk{}, llm.Call{Name: name, Args: `{"query":"nod"}`})
-	switch {
-	case err != nil:
-		return err.Error()
-	case r.Failed:
-		return r.Text
-	}
-	return ""
+	return box.Try(ctx, name)
 }
 
 // reacted lists the tools that change something and that a reaction approves.

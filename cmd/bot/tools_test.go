@@ -206,19 +206,25 @@ func TestCommandThatSends(t *testing.T) {
 	}
 }
 
-// A search engine that can't be reached is not well.
-func TestCheckTriesTheSearch(t *testing.T) {
+// A tool whose service can't be reached is not well.
+func TestCheckTriesTheTools(t *testing.T) {
 	t.Parallel()
 	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"results":[]}`)
 	}))
 	defer engine.Close()
 	w := newSlackWorld(t, fakeslack.Options{})
-	for address, want := range map[string]string{engine.URL: "ok    tool search: ", "http://127.0.0.1:1": "FAIL  tool search: "} {
-		n := newService(t, w, obedient, setup{tools: deployTool + "\n  search: {provider: searxng, api_url: \"" + address + "\"}\n"})
+	for keys, want := range map[string]string{
+		"search: {provider: searxng, api_url: \"" + engine.URL + "\"}": "ok    tool search: ",
+		"search: {provider: searxng, api_url: \"http://127.0.0.1:1\"}": "FAIL  tool search: ",
+		"fetch: {allow: [ours.example]}\nproxy: http://127.0.0.1:1":    "FAIL  tool fetch: the proxy can't be reached",
+		"fetch: {allow: [\"127.0.0.1\"]}":                              "ok    tool fetch: ",
+		"image: {}":                                                    "FAIL  tool image: nothing makes pictures at ",
+	} {
+		n := newService(t, w, obedient, setup{tools: deployTool + "\n  " + keys + "\n"})
 		_, out, errs := commandLine(w, "check", "--config", n.file)
 		if !strings.Contains(out, want) {
-			t.Errorf("%s: %s%s", address, out, errs)
+			t.Errorf("%s: %s%s", keys, out, errs)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -55,7 +56,32 @@ func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 	if h.Proxy != nil {
 		f.client.Through(h.Proxy)
 	}
-	return tools.One(f.tool())
+	t := f.tool()
+	t.Try = func(ctx context.Context) error { return k.try(ctx, h.Proxy, net.DefaultResolver) }
+	return tools.One(t)
+}
+
+// try reaches the proxy, which resolves names itself; without one it looks up the hosts that
+// are named in full. It fetches nothing.
+func (k Keys) try(ctx context.Context, proxy *url.URL, resolver *net.Resolver) error {
+	if proxy != nil {
+		port := cmp.Or(proxy.Port(), map[string]string{"https": "443"}[proxy.Scheme], "80")
+		conn, err := (&net.Dialer{Resolver: resolver}).DialContext(ctx, "tcp", net.JoinHostPort(proxy.Hostname(), port))
+		if err != nil {
+			return fmt.Errorf("the proxy can't be reached: %w; look at proxy", err)
+		}
+		return conn.Close()
+	}
+	var errs []error
+	for _, host := range k.Allow {
+		if strings.ContainsAny(host, "*/:") {
+			continue
+		}
+		if _, err := resolver.LookupHost(ctx, host); err != nil {
+			errs = append(errs, fmt.Errorf("find %s: %w; look at tools.fetch.allow", host, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func newFetcher(k Keys, resolver *net.Resolver) (*fetcher, error) {

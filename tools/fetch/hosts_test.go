@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,5 +147,32 @@ func TestHostileNames(t *testing.T) {
 	}
 	if got := tooltest.Run(t, f.tool(), map[string]any{"url": "http://intern.corp.example:" + port + "/"}); got.Failed || !strings.Contains(got.Text, "the secret") {
 		t.Errorf("a host allowed by name was refused: %s", got.Text)
+	}
+}
+
+// Before the first page: the proxy is there, or the hosts that are named in full are found.
+func TestTry(t *testing.T) {
+	resolver := tooltest.Resolver(t, func(name string) []string {
+		if name == "there.example" {
+			return []string{"192.0.2.1"}
+		}
+		return nil
+	})
+	for _, tt := range []struct {
+		allow       []string
+		proxy, want string
+	}{
+		{[]string{"there.example", "*.example", "10.0.0.0/8", "127.0.0.1"}, "", ""},
+		{[]string{"there.example", "gone.example"}, "", "find gone.example"},
+		{[]string{"gone.example"}, "http://" + tooltest.Listen(t, "x"), ""},
+		{nil, "http://127.0.0.1:1", "the proxy can't be reached"},
+	} {
+		var proxy *url.URL
+		if tt.proxy != "" {
+			proxy, _ = url.Parse(tt.proxy)
+		}
+		if err := (Keys{Allow: tt.allow}).try(t.Context(), proxy, resolver); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: %v, want %q", tt.allow, err, tt.want)
+		}
 	}
 }

@@ -102,6 +102,7 @@ func newImager(o options) (*imager, error) {
 func (i *imager) tool() tools.Tool {
 	t := tools.New("image", prose, parameters, i.run)
 	t.HumanName, t.Aliases, t.Timeout = "image generator", []string{"image_gen", "text_to_image"}, answerTime+web.TimeMost
+	t.Try = i.try
 	return t
 }
 
@@ -133,6 +134,32 @@ func (i *imager) run(ctx context.Context, in tools.Input, arg struct{ Prompt, Si
 	return llm.Result{Text: fmt.Sprintf("The file %s is %s. People see it.", file.Name, words), Files: []llm.File{file}}, nil
 }
 
+// try sends a request without a prompt, which no service answers with a picture: how it is
+// refused tells whether address, key and model are right.
+func (i *imager) try(ctx context.Context) error {
+	req, err := i.post(ctx, map[string]any{"model": i.model, "n": 1})
+	if err != nil {
+		return err
+	}
+	err = i.api.Ask(req, &struct{}{})
+	var e *web.Fault
+	if !errors.As(err, &e) {
+		return err
+	}
+	code, message := faultOf(e.Body)
+	switch refused := e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity; {
+	case code == "model_not_found", refused && strings.Contains(message, i.model):
+		return fmt.Errorf("the endpoint has no model %s; look at tools.image.model", i.model)
+	case refused:
+		return nil
+	case e.Status == http.StatusNotFound:
+		return fmt.Errorf("nothing makes pictures at %s (status 404); look at llm.base_url", i.url)
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+		return fmt.Errorf("the endpoint refuses the key (status %d); look at llm.api_key", e.Status)
+	}
+	return fmt.Errorf("ask the image service: %w", err)
+}
+
 // request asks for one picture, under a key that says which call it is for. It
 // has no GetBody, so that net/http, which takes such a key for leave to do so,
 // does not send it twice.
@@ -141,6 +168,16 @@ func (i *imager) request(ctx context.Context, key, prompt, size string) (*http.R
 	if size != "" {
 		ask["size"] = sizeOf(i.model, size)
 	}
+	req, err := i.post(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	req.GetBody = nil
+	req.Header.Set("Idempotency-Key", key)
+	return req, nil
+}
+
+func (i *imager) post(ctx context.Context, ask map[string]any) (*http.Request, error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return nil, err
@@ -149,9 +186,7 @@ func (i *imager) request(ctx context.Context, key, prompt, size string) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	req.GetBody = nil
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", key)
 	if i.apiKey.IsSet() {
 		req.Header.Set("Authorization", "Bearer "+i.apiKey.Reveal())
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -194,6 +195,33 @@ func TestTrouble(t *testing.T) {
 	}
 	if got, _ := makeImage(t, imagerOf(t, options{baseURL: "http://127.0.0.1:1"}), `{"prompt":" "}`); !strings.Contains(got.Text, "the prompt is empty") {
 		t.Error(got.Text)
+	}
+}
+
+// A request without a prompt costs nothing, and tells whether address, key and model are right.
+func TestTry(t *testing.T) {
+	for said, want := range map[string]string{
+		`400 {"error":{"message":"Missing required parameter: 'prompt'.","code":"missing_required_parameter"}}`: "",
+		`422 {"detail":[{"loc":["body","prompt"],"msg":"Field required"}]}`:                                     "",
+		`400 {"error":{"message":"Invalid value: 'gpt-image-1'.","code":"invalid_value"}}`:                      "the endpoint has no model gpt-image-1; look at tools.image.model",
+		`404 {"error":{"message":"No such model","code":"model_not_found"}}`:                                    "the endpoint has no model gpt-image-1; look at tools.image.model",
+		`404 <html>`: "nothing makes pictures at ",
+		`401 {}`:     "the endpoint refuses the key (status 401); look at llm.api_key",
+		`503 `:       "ask the image service: the server answers 503",
+	} {
+		status, body, _ := strings.Cut(said, " ")
+		address := tooltest.Handle(t, func(w http.ResponseWriter, r *http.Request) {
+			if asked, _ := io.ReadAll(r.Body); strings.Contains(string(asked), "prompt") {
+				t.Errorf("a picture may be made: %s", asked)
+			}
+			code, _ := strconv.Atoi(status)
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		})
+		err := imagerOf(t, options{baseURL: address, apiKey: setting.NewSecret(theKey)}).tool().Try(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", said, err, want)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 	}
 	s.api.Through(h.Proxy)
 	t := tools.New("search", prose, parameters, s.run)
-	t.ReadOnly, t.Outside, t.Lists = true, true, true
+	t.ReadOnly, t.Outside, t.Lists, t.Try = true, true, true, s.try
 	return tools.One(t)
 }
 
@@ -124,6 +124,15 @@ func newSearcher(k Keys) (*searcher, error) {
 type arguments struct {
 	Query string
 	Count int
+}
+
+// try searches for a word: only an answer tells whether the engine takes the key.
+func (s *searcher) try(ctx context.Context) error {
+	r, err := s.run(ctx, tools.Input{}, arguments{Query: "nod"})
+	if err == nil && r.Failed {
+		err = errors.New(r.Text)
+	}
+	return err
 }
 
 func (s *searcher) run(ctx context.Context, _ tools.Input, arg arguments) (llm.Result, error) {
