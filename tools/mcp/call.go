@@ -53,7 +53,7 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		})
 		end()
 		if err == nil {
-			return run.noted(result(o, in, r)), nil
+			return run.noted(result(o, in, r, s.fetched(ctx, l.session, r))), nil
 		}
 		if ended(err) && a.undone() && try == 1 {
 			gone = l.session
@@ -61,6 +61,32 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		}
 		return s.broken(ctx, o, err, a)
 	}
+}
+
+// mostLinks is how many resources of one result are read.
+const mostLinks = 5
+
+// fetched reads the resources that a result links to, by their addresses: they become
+// files of the thread. One that can't be read stays a line of the result.
+func (s *server) fetched(ctx context.Context, session *sdk.ClientSession, r *sdk.CallToolResult) map[string][]*sdk.ResourceContents {
+	ctx, stop := context.WithTimeout(ctx, s.pace.patient)
+	defer stop()
+	out := map[string][]*sdk.ResourceContents{}
+	about := session.InitializeResult()
+	if about == nil || about.Capabilities == nil || about.Capabilities.Resources == nil {
+		return nil
+	}
+	for _, c := range r.Content {
+		link, ok := c.(*sdk.ResourceLink)
+		if !ok || len(out) == mostLinks {
+			continue
+		}
+		out[link.URI] = nil
+		if read, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: link.URI}); err == nil {
+			out[link.URI] = read.Contents
+		}
+	}
+	return out
 }
 
 // keyOf hides the parts of a call's key: team, channel and thread are no business of a

@@ -452,3 +452,32 @@ func TestPages(t *testing.T) {
 		t.Errorf("%v, %d tools", st.Err, len(c.ss.Tools()))
 	}
 }
+
+// A listing holds for as long as the server says, and is no question before each call.
+func TestListingHolds(t *testing.T) {
+	for ttl, want := range map[int]int{0: 3, 3_600_000: 1} {
+		dir, lists := t.TempDir(), atomic.Int32{}
+		site := newSite(t, true, func() *sdk.Server {
+			o := sdk.ServerOptions{SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs = ttl }}
+			s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &o)
+			s.AddTool(&sdk.Tool{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				return says("touched " + dir), nil
+			})
+			s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+				return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+					if method == "tools/list" {
+						lists.Add(1)
+					}
+					return next(ctx, method, req)
+				}
+			})
+			return s
+		})
+		b := connect(t, Options{Servers: []Server{site.server()}})
+		b.says("web_touch", `{}`, "touched", false)
+		b.says("web_touch", `{}`, "touched", false)
+		if got := int(lists.Load()); got != want {
+			t.Errorf("ttlMs %d: %d listings, and not %d", ttl, got, want)
+		}
+	}
+}

@@ -156,11 +156,15 @@ func TestMedia(t *testing.T) {
 	}
 	want := []string{
 		"test_media-2.png image/png png", "test_media-3.png image/png png2", "test_media.wav audio/wav wav", "re_port.pdf application/pdf pdf",
+		"build.log text/plain it broke",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	for _, want := range []string{"file re_port.pdf", "note://1:\na note", "https://x.example/1; one"} {
+	if f := r.Files[len(r.Files)-1]; !f.Quiet {
+		t.Errorf("%s would be posted", f.Name)
+	}
+	for _, want := range []string{"file re_port.pdf", "note://1:\na note", "https://x.example/1; one", "resource logs://day/build.log; build\nfile build.log"} {
 		if !strings.Contains(r.Text, want) {
 			t.Errorf("%q lacks %q", r.Text, want)
 		}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"mime"
 	"net/url"
@@ -19,12 +20,12 @@ import (
 const mostFiles = 20
 
 // result makes a result of a server's response: text for the model, and files for the
-// thread.
-func result(o offer, in tools.Input, r *sdk.CallToolResult) llm.Result {
+// thread. Linked are the resources that it links to, as far as they were read.
+func result(o offer, in tools.Input, r *sdk.CallToolResult, linked map[string][]*sdk.ResourceContents) llm.Result {
 	if r.NeedsInput() {
 		return failed("%s was not done: its server wants to ask a person something in the middle of the call, which is not possible here. Ask for it yourself, if an argument can carry the answer.", o.as)
 	}
-	w := writer{tool: o.as}
+	w := writer{tool: o.as, linked: linked}
 	for _, f := range in.Files {
 		w.taken = append(w.taken, f.Name)
 	}
@@ -50,6 +51,8 @@ type writer struct {
 	taken []string // names of files
 	lines []string
 	files []llm.File
+	// linked are the contents of resources, by the address of the link.
+	linked map[string][]*sdk.ResourceContents
 }
 
 // content adds one piece, and says whether it was text.
@@ -65,7 +68,11 @@ func (w *writer) content(c sdk.Content) bool {
 	case *sdk.AudioContent:
 		w.file("", c.MIMEType, c.Data)
 	case *sdk.ResourceLink:
-		w.lines = append(w.lines, linked(c))
+		w.lines = append(w.lines, linkLine(c))
+		for _, r := range w.linked[c.URI] {
+			w.fetched(c.URI, r)
+		}
+		delete(w.linked, c.URI)
 	case *sdk.EmbeddedResource:
 		return w.resource(c.Resource)
 	default:
@@ -87,8 +94,22 @@ func (w *writer) resource(r *sdk.ResourceContents) bool {
 	return true
 }
 
-// linked names a resource that a server did not send with its result.
-func linked(l *sdk.ResourceLink) string {
+// fetched adds the content of a resource that the result links to. It is a file that is
+// not posted: nobody asked for it yet.
+func (w *writer) fetched(uri string, r *sdk.ResourceContents) {
+	n := len(w.files)
+	data := r.Blob
+	if data == nil {
+		data = []byte(r.Text)
+	}
+	w.file(base(uri), cmp.Or(r.MIMEType, "text/plain"), data)
+	if len(w.files) > n {
+		w.files[n].Quiet = true
+	}
+}
+
+// linkLine names a resource that a server did not send with its result.
+func linkLine(l *sdk.ResourceLink) string {
 	text := "resource " + l.URI
 	for _, more := range []string{l.Name, l.Title, l.Description, l.MIMEType} {
 		if more != "" {

@@ -29,7 +29,7 @@ func FuzzResult(f *testing.F) {
 		if json.Unmarshal(message, &m) != nil || json.Unmarshal(m.Result, &r) != nil {
 			return
 		}
-		out := result(o, in, &r)
+		out := result(o, in, &r, nil)
 		size := len(out.Text)
 		for _, file := range out.Files {
 			size += len(file.Data) + len(file.Name)

@@ -113,7 +113,11 @@ func build(dir string) *sdk.Server {
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///etc/../a/re:port.pdf", MIMEType: "application/pdf", Blob: []byte("pdf")}},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "note://1", Text: "a note"}},
 			&sdk.ResourceLink{URI: "https://x.example/1", Name: "one"},
+			&sdk.ResourceLink{URI: "logs://day/build.log", Name: "build"},
 		}}
+	})
+	s.AddResource(&sdk.Resource{Name: "build", URI: "logs://day/build.log"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "logs://day/build.log", MIMEType: "text/plain", Text: "it broke"}}}, nil
 	})
 	add("structured", none, nil, func(context.Context, string, sdk.Meta) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{}, StructuredContent: map[string]any{"degrees": 21, "html": "<b>"}}

@@ -95,7 +95,7 @@ func TestTasks(t *testing.T) {
 
 // An empty text is none: what is given beside it is shown.
 func TestEmptyText(t *testing.T) {
-	r := result(offer{as: "x"}, tools.Input{}, &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: ""}}, StructuredContent: map[string]any{"a": 1}})
+	r := result(offer{as: "x"}, tools.Input{}, &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: ""}}, StructuredContent: map[string]any{"a": 1}}, nil)
 	if r.Text != `{"a":1}` {
 		t.Errorf("%q", r.Text)
 	}
