@@ -44,6 +44,9 @@ type Agent struct {
 	Models   map[string]Model // the others, by that name
 	Fallback []string         // names of those that are asked in turn when this one is away
 
+	Rooms map[string]Room // what is different in some channels, by platform:ID
+	Room  Room            // the one that these fields are about; see [Agent.In]
+
 	// Calling says, for `help`, how people call the bot on a platform and stop it
 	// there; nil, or "" of it: help says nothing of that.
 	Calling func(platform string) string

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,7 +60,7 @@ func (d *decision) chosen(t *thread.Turn) string {
 	if name != "" && d.agent.Models[name].isFor(t.Requester.ID, t.Belongs[t.Requester.ID].In) {
 		return name
 	}
-	return ""
+	return d.agent.Room.Model
 }
 
 func (m Model) isFor(who chat.UserID, in []string) bool {
@@ -142,10 +143,14 @@ func Lacks(f *llm.Error) string {
 func (d *decision) modelReply(c *thread.Command) string {
 	name, chosen := d.wished(), c.Arg
 	_, known := d.agent.Models[chosen]
-	text := fmt.Sprintf("%s answers here, since nothing else was chosen.", d.nameOf(name))
+	now, why := d.agent.Room.Model, "nothing else was chosen"
+	if now != "" {
+		why = "this channel has it"
+	}
+	text := fmt.Sprintf("%s answers here, since %s.", d.nameOf(cmp.Or(name, now)), why)
 	switch {
 	case chosen != "" && chosen != "default" && !known:
-		text = fmt.Sprintf("There is no model `%s`. %s answers here.", chosen, d.nameOf(name))
+		text = fmt.Sprintf("There is no model `%s`. %s answers here.", chosen, d.nameOf(cmp.Or(name, now)))
 	case name != "" && !d.agent.Models[name].isFor(c.From.ID, c.Is.In):
 		text = d.notFor(name)
 	case name != "":
@@ -159,7 +164,7 @@ func (d *decision) modelReply(c *thread.Command) string {
 
 // notFor tells a person that the chosen model is not for them.
 func (d *decision) notFor(name string) string {
-	return fmt.Sprintf("%s was chosen for this thread, and is not for you (%s), so %s answers you.", d.nameOf(name), strings.Join(d.agent.Models[name].For, ", "), d.nameOf(""))
+	return fmt.Sprintf("%s was chosen for this thread, and is not for you (%s), so %s answers you.", d.nameOf(name), strings.Join(d.agent.Models[name].For, ", "), d.nameOf(d.agent.Room.Model))
 }
 
 // nameOf is a model for people.

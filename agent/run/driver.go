@@ -22,6 +22,7 @@ var errDrained = errors.New("draining")
 // slow. Only the store's word ends a side effect's way into the log.
 type driver struct {
 	*Runner
+	Agent    *agent.Agent // of the thread's channel
 	held     *memory.Run
 	thread   chat.ThreadID
 	platform Platform

@@ -29,6 +29,14 @@ type Limits struct {
 	Prices              *view.Prices               // for limits in money
 }
 
+// room is the channel of a thread, as [agent.Agent.Rooms] has it.
+func (l Limits) room(thread chat.ThreadID) string {
+	if l.Channel == nil {
+		return ""
+	}
+	return thread.Platform + ":" + l.Channel(thread)
+}
+
 // Raise gives somebody more than others have, or whoever asks in a channel: the largest
 // of those that hold.
 type Raise struct {

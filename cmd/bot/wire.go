@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -350,13 +352,31 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		})
 	}
 	k.hide(cfg, a)
-	if err := a.Fits(); err != nil {
-		if at := cfg.Place("memory.budget_tokens"); at != "" {
-			err = fmt.Errorf("%s: %w", at, err)
+	a.Rooms = rooms(cfg, k)
+	for _, room := range append([]string{""}, slices.Sorted(maps.Keys(a.Rooms))...) {
+		if err := a.In(room).Fits(); err != nil {
+			if at := cfg.Place("memory.budget_tokens"); at != "" {
+				err = fmt.Errorf("%s: %w", at, err)
+			}
+			return a, fmt.Errorf("%w%w", errTight, err)
 		}
-		return a, fmt.Errorf("%w%w", errTight, err)
 	}
 	return a, nil
+}
+
+// rooms are the channels in which something is different. nod's own tools are in each.
+func rooms(cfg *config.Config, k *kit) map[string]agent.Room {
+	out := map[string]agent.Room{}
+	for _, r := range cfg.Rooms {
+		room := agent.Room{Instructions: r.Instructions, Model: r.Model, Without: map[string]bool{}}
+		for name := range k.rules {
+			room.Without[name] = name != "details" && !r.Has(name)
+		}
+		for _, place := range r.In {
+			out[place] = room
+		}
+	}
+	return out
 }
 
 // errTight says that the tools do not fit into a prompt. It adds no words.

@@ -36,7 +36,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [undeclared] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [direct] [quiet] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
-//	-- options --        protocol=NAME steps=N budget=N idle=DURATION models=NAME,NAME (react, and the last only for group:SRE; the first of them is the fallback) dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N raise=N,RULE group:ID=A,B down=N unheard=N shut=NAME
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION models=NAME,NAME (react, and the last only for group:SRE; the first of them is the fallback) room=TOOL (of instructions and the model spare, without TOOL) dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N raise=N,RULE group:ID=A,B down=N unheard=N shut=NAME
 //	-- result NAME --    what a tool gives back
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
@@ -135,7 +135,8 @@ type play struct {
 func newPlay(t *testing.T, dir string, open OpenStore) *play {
 	board := &Board{Platform: "board", Groups: map[string][]chat.UserID{}}
 	p := &play{
-		t: t, dir: dir, open: open, board: board,
+		limits: run.Limits{Channel: func(t chat.ThreadID) string { return t.Channel }},
+		t:      t, dir: dir, open: open, board: board,
 		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
 		tools:  Tools{Board: board, Previews: map[string][]string{}, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}, Takes: map[string]time.Duration{}, Asks: map[string][]string{}},
 		agent: &agent.Agent{
@@ -406,6 +407,8 @@ func (p *play) option(o string) {
 		p.limit(key, value)
 	case key == "models":
 		p.models(strings.Split(value, ","))
+	case key == "room":
+		p.agent.Rooms = map[string]agent.Room{"board:c": {Instructions: "Mind the room.", Model: "spare", Without: map[string]bool{value: true}}}
 	case key == "summary":
 		p.agent.Summary = true
 	case key == "forms":

@@ -19,6 +19,7 @@ func check(c *Config, d *decoder) {
 	k := &checker{d.report, c, d.names, d.secret}
 	k.platforms()
 	k.models()
+	k.rooms()
 	k.limits()
 	k.approvals()
 	for key, list := range c.askers() {

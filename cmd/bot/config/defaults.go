@@ -76,6 +76,11 @@ func (c *Config) resolve(dir string) {
 		c.Discord.APIURL = strings.TrimRight(c.Discord.APIURL, "/")
 	}
 	in := func(path string) string { return absolute(dir, path) }
+	for i, r := range c.Rooms {
+		if r.InstructionsFile != "" {
+			c.Rooms[i].InstructionsFile = in(r.InstructionsFile)
+		}
+	}
 	for i := range c.Tools.Commands {
 		c.Tools.Commands[i].Place(in)
 	}

@@ -82,6 +82,7 @@ func parse(file, dir string, data []byte, o LoadOptions) (*Config, error) {
 	}
 	if len(r.mistakes) == 0 {
 		c.resolve(dir)
+		c.readRooms(r, o.Lenient)
 	}
 	if len(r.mistakes) > 0 {
 		return nil, sorted(r.mistakes)

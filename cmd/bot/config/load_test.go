@@ -521,3 +521,37 @@ models:
 		t.Errorf("models (-want +got):\n%s", diff)
 	}
 }
+
+// TestRoom has a room's tools, and its instructions in a file.
+func TestRoom(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ops.md")
+	if err := os.WriteFile(file, []byte("Mind the room."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := `
+slack: {app_token: xapp-1, bot_token: xoxb-1}
+tools: {calculator: , clock: , chart: }
+channels:
+  - {in: ["slack:C1"], instructions_file: FILE, tools: ["c[al]*", clock]}
+  - {in: ["slack:C2"], tools: []}
+  - {in: ["slack:C3"]}
+`
+	c, err := load(strings.Replace(text, "FILE", file, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[int]string{}
+	for i, r := range c.Rooms {
+		for _, tool := range []string{"calculator", "clock", "chart"} {
+			if r.Has(tool) {
+				has[i] += tool + " "
+			}
+		}
+	}
+	if diff := cmp.Diff(map[int]string{0: "calculator clock ", 2: "calculator clock chart "}, has); diff != "" || c.Rooms[0].Instructions != "Mind the room." {
+		t.Errorf("instructions %q, tools (-want +got):\n%s", c.Rooms[0].Instructions, diff)
+	}
+	if _, err := load(strings.Replace(text, "FILE", file+"x", 1), nil); err == nil || !strings.Contains(err.Error(), "nod.yaml:5: channels[0].instructions_file: can't be read") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}

@@ -59,6 +59,7 @@ var forms = map[string]form{
 	"on-slack":   ruleOf("everyone, user:ID, group:ID or channel:ID"),
 	"on-discord": ruleOf("everyone, user:ID, role:ID or channel:ID"),
 	"raised":     ruleOf("user:ID, group:ID, role:ID or channel:ID"),
+	"place":      like(`^(slack:[CDG][A-Z0-9]{1,63}|discord:[0-9]{1,20})$`, "must be slack:ID or discord:ID, with the id of a channel and not its name"),
 	"tool":       like(`^[a-zA-Z0-9_-]{1,64}$`, "must be 1 to 64 letters, digits, _ or -, such as restart_service"),
 	"language":   like(`^[a-z]{2,12}(-[a-z]{2,12})*$`, "must be the language in Wikipedia's address, such as en or zh-yue"),
 	"variable":   like(envName.String(), "must be the name of an environment variable, without $ or a value"),

@@ -36,6 +36,7 @@ type Config struct {
 	LLM       LLM               `yaml:"llm" doc:"The model that thinks"`
 	Models    map[string]*Named `yaml:"models" doc:"Further models, by name; what is absent is as in llm, but one with a base_url of its own inherits neither api_key nor prices"`
 	Schedules Schedules         `yaml:"schedules" doc:"What people may have asked later, or again and again; {}: off. Default {}"`
+	Rooms     []Room            `yaml:"channels" doc:"What is different in some channels; a thread inherits its channel"`
 	Proxy     setting.Secret    `yaml:"proxy" schema:"proxy" doc:"An HTTP proxy for fetch, search and wikipedia; everything else follows HTTPS_PROXY and NO_PROXY. With it tools.fetch.allow must name hosts"`
 	Agent     Agent             `yaml:"agent" doc:"How the agent behaves"`
 	Slack     *Slack            `yaml:"slack" doc:"Connect to Slack; absent: off"`
@@ -111,6 +112,15 @@ type Endpoint struct {
 	Images      Images         `yaml:"images" default:"auto" doc:"Whether the model takes images. Default auto"`
 	Prices      *Prices        `yaml:"prices" doc:"Money per million tokens; absent: no cost is shown"`
 	Fallback    []string       `yaml:"fallback" doc:"Names of models, tried in turn when this one is away. Default []"`
+}
+
+// Room is what is different in some channels. It only takes away from what the team has.
+type Room struct {
+	In               []string `yaml:"in" schema:"place,some" want:"must name a channel: write slack:ID or discord:ID" missing:"its channels, such as [slack:C0123ABCD]" doc:"slack:ID or discord:ID; a thread inherits its channel, a Discord thread or post its parent"`
+	Instructions     string   `yaml:"instructions" doc:"What the model is told there too, behind the instructions of the section agent"`
+	InstructionsFile string   `yaml:"instructions_file" schema:"filled" want:"must name a file, such as ops.md" doc:"A file with them, up to 64 KiB"`
+	Model            string   `yaml:"model" doc:"A name of models: it answers there where people chose no other"`
+	Tools            []string `yaml:"tools" schema:"globs" doc:"Names or patterns of the team's tools that are there; absent: all that are on"`
 }
 
 // Prices is money per million tokens.
