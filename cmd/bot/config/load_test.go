@@ -235,8 +235,15 @@ tools:
 	}
 }
 
-// Take compares exported fields, so no type of the file may hide its value in others.
+// Take compares exported fields, so no type of the file may hide its value in others. The page
+// for operators names each key that is taken.
 func TestTakeSeesAll(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/operate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, taken, _ := strings.Cut(string(page), "It takes `llm.api_key`")
+	taken, _, _ = strings.Cut("`llm.api_key`"+taken, ";")
 	seen := map[reflect.Type]bool{typeSecret: true}
 	var walk func(reflect.Type)
 	walk = func(of reflect.Type) {
@@ -250,6 +257,9 @@ func TestTakeSeesAll(t *testing.T) {
 		case reflect.Struct:
 			known := fieldsOf(of)
 			for _, f := range known.fields {
+				if key, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); f.Tag.Get("reload") != "" && !strings.Contains(taken, key+"`") {
+					t.Errorf("docs/operate.md does not say that %s is taken", key)
+				}
 				walk(f.Type)
 			}
 			if len(known.fields) == 0 && of != typeStore && of != reflect.TypeFor[Amount]() && !strings.HasSuffix(of.Name(), "Keys") {
