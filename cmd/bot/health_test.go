@@ -103,7 +103,7 @@ func TestHealth(t *testing.T) {
 	}
 	for _, want := range []string{
 		"nod_steps_total 1", `nod_tool_calls_total{outcome="done",tool="clock"} 1`, `nod_approvals_total{outcome="approved"} 1`,
-		`nod_turns_total{outcome="failed"} 0`, `nod_approvals_total{outcome="denied"} 0`, `nod_tool_calls_total{outcome="failed",tool="clock"} 0`, `nod_model_calls_total{outcome="ok"} 0`,
+		`nod_turns_total{outcome="failed"} 0`, `nod_approvals_total{outcome="denied"} 0`, `nod_tool_calls_total{outcome="failed",tool="clock"} 0`, `nod_model_calls_total{model="llm",outcome="ok"} 0`,
 		`nod_tool_calls_total{outcome="failed",tool="unknown"} 2`, `nod_rate_limited_total{bucket="chat.postMessage",platform="slack"} 1000`,
 		`nod_tool_calls_total{outcome="outcome unknown",tool="clock"} 0`, `nod_store_errors_total{operation="commit"} 0`,
 		`nod_ready{part="store"} 1`, `nod_ready{part="slack"} 1`, `nod_approvals_waiting{platform="slack"} 0`, `nod_build_info{commit=`,

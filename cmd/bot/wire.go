@@ -98,6 +98,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	p.deciding.Store(p.agent)
 	p.meter.Know(p.agent.Tools)
 	p.meter.Build(version, revision())
+	p.meter.Models(maps.Keys(cfg.Models))
 	p.meter.Begin()
 	p.meter.Servers(p.kit.mcp.Up)
 	p.kit.box.Mask = m

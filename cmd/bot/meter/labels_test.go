@@ -2,7 +2,13 @@ package meter
 
 import (
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"nod/agent/policy"
 	"nod/chat"
@@ -16,6 +22,8 @@ func TestFloodOfNames(t *testing.T) {
 	t.Parallel()
 	m := New(nil)
 	m.Know([]policy.Tool{{Tool: llm.Tool{Name: "clock"}}})
+	m.Models(maps.Keys(map[string]bool{"spare": true}))
+	m.Begin()
 	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
 	limited := m.Connection("slack").Limited
 	flood := func(n int) {
@@ -31,10 +39,19 @@ func TestFloodOfNames(t *testing.T) {
 		} {
 			m.Observe(run, memory.Entry{Body: b})
 		}
+		_, _ = m.Model(model{}).Complete(t.Context(), llm.Request{Model: name}, nil)
 		limited(fmt.Sprintf("POST /channels %d", n))
 	}
+	_, _ = m.Model(model{}).Complete(t.Context(), llm.Request{Model: "spare"}, nil)
 	flood(1)
 	one := series(t, m)
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	for _, name := range []string{"spare", "llm"} {
+		if want := `nod_model_calls_total{model="` + name + `",outcome="ok"} 1`; !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s is not in\n%s", want, w.Body)
+		}
+	}
 	for n := range 1000 {
 		flood(n)
 	}

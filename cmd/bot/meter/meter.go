@@ -4,6 +4,7 @@ package meter
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type Meter struct {
 
 	mu      sync.Mutex
 	known   map[string]bool // names of tools
+	models  map[string]bool // names of further models; set before the first call
 	buckets map[string]bool
 
 	turns     *prometheus.CounterVec
@@ -37,7 +39,7 @@ type Meter struct {
 	tools     *prometheus.CounterVec
 	toolTime  *prometheus.HistogramVec
 	calls     *prometheus.CounterVec
-	callTime  prometheus.Histogram
+	callTime  *prometheus.HistogramVec
 	tokens    *prometheus.CounterVec
 	cost      prometheus.Counter
 	prices    *view.Prices
@@ -74,13 +76,14 @@ func New(prices *view.Prices) *Meter {
 	return &Meter{
 		Registry:  r,
 		known:     map[string]bool{},
+		models:    map[string]bool{},
 		buckets:   map[string]bool{},
 		turns:     count("nod_turns_total", "Turns that ended.", "outcome"),
 		steps:     f.NewCounter(prometheus.CounterOpts{Name: "nod_steps_total", Help: "Steps of turns: completions of the model that were taken."}),
 		tools:     count("nod_tool_calls_total", "Tool calls that ended.", "tool", "outcome"),
 		toolTime:  f.NewHistogramVec(prometheus.HistogramOpts{Name: "nod_tool_seconds", Help: "How long tools ran.", Buckets: long}, []string{"tool"}),
-		calls:     count("nod_model_calls_total", "Calls of the model.", "outcome"),
-		callTime:  f.NewHistogram(prometheus.HistogramOpts{Name: "nod_model_seconds", Help: "How long calls of the model took.", Buckets: long}),
+		calls:     count("nod_model_calls_total", "Calls of a model.", "model", "outcome"),
+		callTime:  f.NewHistogramVec(prometheus.HistogramOpts{Name: "nod_model_seconds", Help: "How long calls of a model took.", Buckets: long}, []string{"model"}),
 		tokens:    count("nod_model_tokens_total", "Tokens that the provider reported; cached ones are prompt tokens, too.", "kind"),
 		cost:      f.NewCounter(prometheus.CounterOpts{Name: "nod_model_cost_total", Help: "What the calls of the model cost by llm.prices, in their currency."}),
 		prices:    prices,
@@ -147,6 +150,24 @@ func (m *Meter) tool(name string) string {
 	}
 	return "unknown"
 }
+
+// Models takes the names of the further models, before Begin.
+func (m *Meter) Models(names iter.Seq[string]) {
+	for name := range names {
+		m.models[name] = true
+	}
+}
+
+// model is the label of the model that a request is for.
+func (m *Meter) model(name string) string {
+	if m.models[name] {
+		return name
+	}
+	return firstModel
+}
+
+// firstModel is the label of the first model, which also answers requests that name none.
+const firstModel = "llm"
 
 // MostBuckets is how many buckets of platforms are told apart.
 const MostBuckets = 50
@@ -270,7 +291,8 @@ type measuredModel struct {
 func (d measuredModel) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
 	start := time.Now()
 	r, err := d.Model.Complete(ctx, req, watch)
-	d.m.callTime.Observe(time.Since(start).Seconds())
+	model := d.m.model(req.Model)
+	d.m.callTime.WithLabelValues(model).Observe(time.Since(start).Seconds())
 	outcome := "ok"
 	var fault *llm.Error
 	switch {
@@ -279,7 +301,7 @@ func (d measuredModel) Complete(ctx context.Context, req llm.Request, watch func
 	case err != nil:
 		outcome = "cancelled"
 	}
-	d.m.calls.WithLabelValues(outcome).Inc()
+	d.m.calls.WithLabelValues(model, outcome).Inc()
 	return r, err
 }
 

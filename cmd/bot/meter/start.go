@@ -1,7 +1,9 @@
 package meter
 
 import (
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,11 +25,12 @@ func (m *Meter) Begin() {
 	for _, outcome := range []chat.Outcome{chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
 		m.approvals.WithLabelValues(strings.ToLower(string(outcome)))
 	}
-	for _, fault := range []llm.Fault{llm.Unreachable, llm.Overloaded, llm.Timeout, llm.Auth, llm.TooLong, llm.Refused, llm.Malformed, llm.Filtered} {
-		m.calls.WithLabelValues(string(fault))
+	for _, model := range append(slices.Collect(maps.Keys(m.models)), firstModel) {
+		for _, fault := range []llm.Fault{"ok", "cancelled", llm.Unreachable, llm.Overloaded, llm.Timeout, llm.Auth, llm.TooLong, llm.Refused, llm.Malformed, llm.Filtered} {
+			m.calls.WithLabelValues(model, string(fault))
+		}
+		m.callTime.WithLabelValues(model)
 	}
-	m.calls.WithLabelValues("ok")
-	m.calls.WithLabelValues("cancelled")
 	for _, op := range []string{"put", "put_ref", "next", "commit", "finish"} {
 		m.storeErrs.WithLabelValues(op)
 	}
