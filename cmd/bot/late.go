@@ -51,7 +51,7 @@ func (p *program) renew() error {
 		return err
 	}
 	a := *p.agent // with all that was set since it was made
-	a.Tools = fresh.Tools
+	a.Tools, a.Rooms = fresh.Tools, fresh.Rooms
 	p.agent = &a
 	p.deciding.Store(&a)
 	p.meter.Know(a.Tools)
