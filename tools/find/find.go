@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"nod/llm"
 )
@@ -104,16 +104,29 @@ func read(t llm.Tool) text {
 	return d
 }
 
-var (
-	wordOf = regexp.MustCompile(`[\p{L}\p{N}]+`)
-	hump   = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
-)
+// split cuts a text into words, also where small letters end and a capital follows.
+func split(s string) (out []string) {
+	start, before := -1, ' '
+	for i, r := range s {
+		inside := unicode.IsLetter(r) || unicode.IsNumber(r)
+		if start >= 0 && (!inside || unicode.IsLower(before) && unicode.IsUpper(r)) {
+			out, start = append(out, strings.ToLower(s[start:i])), -1
+		}
+		if inside && start < 0 {
+			start = i
+		}
+		before = r
+	}
+	if start >= 0 {
+		out = append(out, strings.ToLower(s[start:]))
+	}
+	return out
+}
 
 // words splits a text into words, in the form in which they are compared.
 func words(s string) []string {
 	var out []string
-	for _, w := range wordOf.FindAllString(hump.ReplaceAllString(s, "$1 $2"), -1) {
-		w = strings.ToLower(w)
+	for _, w := range split(s) {
 		if whole, ok := short[w]; ok {
 			out = append(out, whole...)
 			continue
@@ -165,8 +178,7 @@ var short = map[string][]string{
 func Topics(names []string) []string {
 	count, first := map[string]int{}, map[string]string{}
 	for _, name := range names {
-		for _, w := range wordOf.FindAllString(hump.ReplaceAllString(name, "$1 $2"), -1) {
-			w = strings.ToLower(w)
+		for _, w := range split(name) {
 			s := stem(w)
 			if empty[s] || doing[s] {
 				continue

@@ -90,3 +90,10 @@ func TestByName(t *testing.T) {
 		t.Errorf("without tools: %v", hits)
 	}
 }
+
+func BenchmarkTools(b *testing.B) {
+	list := everyday(b)
+	for b.Loop() {
+		Tools(list, "which issues are open in our repository?")
+	}
+}
