@@ -44,17 +44,32 @@ func Check(ctx context.Context, o discord.Options, rules []string) ([]string, er
 	found = append(found, fmt.Sprintf("%s recommended, %s left today", summary.Count(info.Shards, "shard"), summary.Count(info.Limit.Remaining, "new session")))
 	notes, err := checkApplication(o, ask)
 	found = append(found, notes...)
-	servers, failed := checkGuilds(ask, me.ID, o.Roles)
+	roles := seen{ids: map[string]bool{}}
+	servers, failed := checkGuilds(ask, me.ID, o.Roles, &roles)
 	places, closed := checkPlaces(ask, me.ID, o.Channels)
 	err = errors.Join(err, failed, closed)
 	for _, rule := range slices.Compact(slices.Sorted(slices.Values(rules))) {
-		err = errors.Join(err, look(ask, rule))
+		err = errors.Join(err, look(ask, rule), roles.look(rule))
 	}
 	return append(append(found, servers...), places...), err
 }
 
-// look looks up whom or which place a rule means. Another platform's is nobody here, and
-// roles are looked at with their servers.
+// seen are the roles of the servers that were looked at.
+type seen struct {
+	ids  map[string]bool
+	some bool // there are other servers
+}
+
+// look says that a role is nowhere, where that is known.
+func (s seen) look(rule string) error {
+	id, role := strings.CutPrefix(rule, "role:")
+	if !role || s.some || len(s.ids) == 0 || s.ids[id] || strings.Trim(id, "0123456789") != "" {
+		return nil
+	}
+	return fmt.Errorf("%s: no server of the bot has a role with this id: correct it, or invite the bot there", rule)
+}
+
+// look looks up whom or which place a rule means. Another platform's is nobody here.
 func look(ask func(string, any) error, rule string) error {
 	kind, id, _ := strings.Cut(rule, ":")
 	path := map[string]string{"user": "/users/", "channel": "/channels/"}[kind]
@@ -111,7 +126,7 @@ const mostLooked = 25
 
 // checkGuilds says where the bot lacks a permission: everywhere in a server, or in
 // a channel of it.
-func checkGuilds(ask func(string, any) error, self string, deciding []string) ([]string, error) {
+func checkGuilds(ask func(string, any) error, self string, deciding []string, known *seen) ([]string, error) {
 	guilds, err := api.Guilds(ask)
 	if err != nil {
 		return nil, fmt.Errorf("list guilds: %w", err)
@@ -121,12 +136,14 @@ func checkGuilds(ask func(string, any) error, self string, deciding []string) ([
 	for i, g := range guilds {
 		lack := lacks(int64(g.May))
 		if len(lack) > 0 {
+			known.some = true
 			failed = errors.Join(failed, fmt.Errorf("server %s: the bot lacks %s; invite it again (bot manifest discord), or change its role", g.Name, strings.Join(lack, ", ")))
 			continue
 		}
 		notes := []string(nil)
-		if i < mostLooked {
-			if notes, err = checkChannels(ask, g, self, deciding); err != nil {
+		if known.some = known.some || i >= mostLooked; i < mostLooked {
+			if notes, err = checkChannels(ask, g, self, deciding, known); err != nil {
+				known.some = true
 				failed = errors.Join(failed, fmt.Errorf("server %s: look at its channels: %w", g.Name, err))
 			}
 		}
@@ -167,7 +184,7 @@ func silent(g api.Guild, may int64, roles []api.Role, deciding []string) (out []
 
 // checkChannels says in which channels a server takes permissions back. One that
 // the bot can't see at all is nobody's mistake.
-func checkChannels(ask func(string, any) error, g api.Guild, self string, deciding []string) ([]string, error) {
+func checkChannels(ask func(string, any) error, g api.Guild, self string, deciding []string, known *seen) ([]string, error) {
 	var channels []api.Channel
 	var roles []api.Role
 	var me api.Member
@@ -178,6 +195,9 @@ func checkChannels(ask func(string, any) error, g api.Guild, self string, decidi
 	)
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range roles {
+		known.ids[r.ID] = true
 	}
 	stands := atlas.StandingOf(g.ID, me.Roles, roles)
 	out := silent(g, stands.May, roles, deciding)

@@ -81,7 +81,7 @@ func TestCheck(t *testing.T) {
 		{"permissions", fakediscord.Options{Invite: permissions() &^ fakediscord.AttachFiles}, nil, "", "server works: the bot lacks Attach Files"},
 		{"public", fakediscord.Options{Public: true}, nil, "anybody may invite the bot", ""},
 		{"public, listed", fakediscord.Options{Public: true}, func(o *discord.Options) { o.Guilds = []string{"5"} }, "server works", ""},
-		{"ids", fakediscord.Options{}, nil, "server works", "channel:77: the bot sees none with this id: correct it, or invite the bot there\nuser:99: the bot sees none"},
+		{"ids", fakediscord.Options{}, nil, "server works", "channel:77: the bot sees none with this id: correct it, or invite the bot there\nrole:55: no server of the bot has a role with this id: correct it, or invite the bot there\nuser:99: the bot sees none"},
 		{"administrator", fakediscord.Options{Invite: fakediscord.Administrator}, nil, "all permissions are there", ""},
 	}
 	for _, tt := range tests {
@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 		}
 		var rules []string
 		if tt.name == "ids" {
-			rules = []string{"requester", "user:99", "user:" + fake.Bot(), "user:U012ABC", "role:" + guild, "channel:77"}
+			rules = []string{"requester", "user:99", "user:" + fake.Bot(), "user:U012ABC", "role:" + guild, "role:55", "channel:77"}
 		}
 		found, err := Check(t.Context(), opt, rules)
 		if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
