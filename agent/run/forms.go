@@ -18,7 +18,7 @@ func (i Inbox) Card(ctx context.Context, thread chat.ThreadID, call string) (v c
 	if err != nil {
 		return v, false, err
 	}
-	v, ok = i.Agent.Card(entries, call)
+	v, ok = i.in(thread).Card(entries, call)
 	return v, ok, nil
 }
 
@@ -42,7 +42,7 @@ func (i Inbox) Change(ctx context.Context, thread chat.ThreadID, c chat.Change, 
 		if err != nil {
 			return "", err
 		}
-		if refused := i.Agent.Refuses(entries, b); refused != "" {
+		if refused := i.in(thread).Refuses(entries, b); refused != "" {
 			return refused, nil
 		}
 	}
@@ -60,7 +60,7 @@ func (i Inbox) Code(ctx context.Context, thread chat.ThreadID, c chat.Code, even
 	if err != nil {
 		return "", err
 	}
-	vote, refused := i.Agent.Coded(entries, c)
+	vote, refused := i.in(thread).Coded(entries, c)
 	if refused != "" {
 		return refused, nil
 	}
@@ -87,7 +87,7 @@ func (i Inbox) Again(ctx context.Context, thread chat.ThreadID, call string) (v 
 	if err != nil {
 		return v, "", err
 	}
-	v, why = i.Agent.Again(entries, call)
+	v, why = i.in(thread).Again(entries, call)
 	return v, why, nil
 }
 
@@ -101,7 +101,7 @@ func (i Inbox) RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change
 	if err != nil {
 		return "", err
 	}
-	order, refused := i.Agent.Reruns(entries, c)
+	order, refused := i.in(thread).Reruns(entries, c)
 	if refused != "" {
 		return refused, nil
 	}

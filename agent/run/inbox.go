@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"nod/agent"
-	"nod/agent/policy"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
@@ -68,10 +67,13 @@ func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message
 	return i.Store.Put(ctx, thread, memory.Message{Message: m, Plan: plan, Unplanned: why}, eventIDs...)
 }
 
+// in is the agent of a thread's channel.
+func (i Inbox) in(thread chat.ThreadID) *agent.Agent { return i.Agent.In(i.Limits.room(thread)) }
+
 // withoutCode takes a code from a word that approves, where codes are used: they are in no
 // entry.
 func (i Inbox) withoutCode(text string) string {
-	if i.Agent != nil && slices.ContainsFunc(i.Agent.Tools, func(t policy.Tool) bool { return chat.NeedsCode(t.Rules.By) }) {
+	if i.Agent != nil && i.Agent.Codes() {
 		text, _ = chat.WithoutCode(text)
 	}
 	return text

@@ -353,7 +353,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		})
 	}
 	k.hide(cfg, a)
-	a.Rooms = rooms(cfg, k)
+	a.Rooms = rooms(cfg, k, a.Tools)
 	for _, room := range append([]string{""}, slices.Sorted(maps.Keys(a.Rooms))...) {
 		if err := a.In(room).Fits(); err != nil {
 			if at := cfg.Place("memory.budget_tokens"); at != "" {
@@ -366,12 +366,22 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 }
 
 // rooms are the channels in which something is different. nod's own tools are in each.
-func rooms(cfg *config.Config, k *kit) map[string]agent.Room {
+func rooms(cfg *config.Config, k *kit, all policy.Set) map[string]agent.Room {
 	out := map[string]agent.Room{}
-	for _, r := range cfg.Rooms {
+	for i, r := range cfg.Rooms {
 		room := agent.Room{Instructions: r.Instructions, Model: r.Model, Without: map[string]bool{}}
 		for name := range k.rules {
 			room.Without[name] = name != "details" && !r.Has(name)
+		}
+		if cfg.Written(fmt.Sprintf("channels[%d].approvals", i)) {
+			room.Rules = map[string]memory.Rules{}
+			for _, t := range all {
+				rules := cfg.Approvals // of nod's own tools
+				if own, ok := k.rules[t.Name]; ok {
+					rules = own.Approvals
+				}
+				room.Rules[t.Name] = cfg.Narrow(i, rules).Rules()
+			}
 		}
 		for _, place := range r.In {
 			out[place] = room

@@ -65,6 +65,9 @@ func (c *Config) Approvers() []string {
 		all = append(all, r.approvals.Approvers...)
 		all = append(all, r.approvals.Escalate.Approvers...)
 	}
+	for _, r := range c.Rooms {
+		all = append(all, r.Approvals.Approvers...)
+	}
 	return all
 }
 

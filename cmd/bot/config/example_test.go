@@ -83,7 +83,7 @@ llm:
 models:
   spare: {base_url: "https://llm.example.com/v1", model: provider/model-name, prices: {input: 0.3, output: 2.4}}
   deep: {model: gpt-5, for: ["group:S0123ABCD"]}
-channels: [{in: ["slack:C0123ABCD"], instructions: You help whoever is on call., model: deep, tools: [restart_service, "c*"]}]
+channels: [{in: ["slack:C0123ABCD"], instructions: You help whoever is on call., model: deep, tools: [restart_service, "c*"], approvals: {quorum: 2}}]
 schedules: {thread: 8, person: 20, least: 15m, late: 1h, timeout: 2h}
 agent: {examples: [{user: Which region is staging in?, assistant: "eu-west-1, unless somebody moved it."}]}
 slack: {app_token: "${SLACK_APP_TOKEN}", bot_token: "${SLACK_BOT_TOKEN}"}
@@ -165,7 +165,7 @@ func tableKeys() (keys []string) {
 
 // common finds the keys that every tool has: the example shows them once. It only names a
 // file of instructions, which would have to be there.
-var common = regexp.MustCompile(`^tools\.(` + strings.Join(tableKeys(), "|") + `)\.(risk|approvals|for)|^tools\.commands\.approvals\.|^channels\.instructions_file$`)
+var common = regexp.MustCompile(`^tools\.(` + strings.Join(tableKeys(), "|") + `)\.(risk|approvals|for)|^tools\.commands\.approvals\.|^channels\.(instructions_file$|approvals\.)`)
 
 func TestExampleHasEveryKey(t *testing.T) {
 	text, err := Schema()

@@ -30,6 +30,7 @@ func (k *checker) rooms() {
 			k.at(key+".instructions_file", "stands beside instructions; write one of the two")
 		}
 		k.roomTools(key+".tools", r.Tools)
+		k.narrower(i)
 	}
 }
 

@@ -121,6 +121,19 @@ type Room struct {
 	InstructionsFile string   `yaml:"instructions_file" schema:"filled" want:"must name a file, such as ops.md" doc:"A file with them, up to 64 KiB"`
 	Model            string   `yaml:"model" doc:"A name of models: it answers there where people chose no other"`
 	Tools            []string `yaml:"tools" schema:"globs" doc:"Names or patterns of the team's tools that are there; absent: all that are on"`
+	Approvals        Narrower `yaml:"approvals" doc:"Over those of the section and of each tool; stricter ones only"`
+}
+
+// Narrower is the rules of approvals that a room may make stricter. A key that it does not
+// write is the team's, or the tool's own.
+type Narrower struct {
+	Timeout          time.Duration `yaml:"timeout" schema:"positive" doc:"As long as the team's, or shorter"`
+	Approvers        []string      `yaml:"approvers" schema:"approver,some" want:"must name somebody: write requester, anyone, user:ID, group:ID or role:ID" doc:"Some of the team's; under anyone whoever"`
+	Quorum           int           `yaml:"quorum" schema:"min=1" want:"must be at least 1" doc:"As many as the team's, or more"`
+	ExcludeRequester Exclude       `yaml:"exclude_requester" default:"false" doc:"As strict as the team's, or stricter"`
+	By               []Way         `yaml:"by" schema:"some" want:"must name at least one of reaction, button and word" doc:"Some of the team's"`
+	Factor           Factor        `yaml:"factor" default:"none" doc:"code, or none where the team's is"`
+	Grants           Grants        `yaml:"grants" doc:"As much as the team's, or less; {}: off"`
 }
 
 // Prices is money per million tokens.
