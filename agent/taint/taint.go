@@ -105,7 +105,11 @@ func (w Watch) ofTurn(t *thread.Turn, upTo *thread.Step) memory.Taint {
 		if upTo != nil && m.Seq > upTo.Seen {
 			break
 		}
-		if source := messageSource(m); source != "" {
+		source := messageSource(m)
+		if source == "" && t.Slot != nil && m.Since(&t.Slot.Slot) {
+			source = "a message of " + phrase.Brief(m.From.Display())
+		}
+		if source != "" {
 			return first(memory.Taint{Source: source, Since: m.At}, recorded(t, upTo))
 		}
 	}
