@@ -115,9 +115,9 @@ func (s square) Since(context.Context, []chat.Watermark, time.Duration) (bool, e
 	return true, s.stands.far
 }
 
-func (square) Who(_ context.Context, _ string, u chat.User) (chat.User, error) {
+func (s square) Who(ctx context.Context, channel string, u chat.User) (chat.User, error) {
 	u.Name = string(u.ID)
-	return u, nil
+	return s.Board.Who(ctx, channel, u)
 }
 
 func (s square) People(ctx context.Context, thread chat.ThreadID, rule string, most int) ([]chat.User, bool, error) {
