@@ -436,7 +436,11 @@ func (p *play) option(o string) {
 	case key == "unheard":
 		p.board.Unheard(p.number(value))
 	case key == "schedules":
-		p.agent.Schedules = policy.Schedules{Thread: 8, Person: 20, Least: 15 * time.Minute, Late: time.Hour, Timeout: 2 * time.Hour}
+		person := 20
+		if value != "" {
+			person = p.number(value)
+		}
+		p.agent.Schedules = policy.Schedules{Thread: 3, Person: person, Least: 15 * time.Minute, Late: time.Hour, Timeout: 2 * time.Hour}
 		p.agent.Tools = append(p.agent.Tools, agent.ScheduleTool(memory.Rules{Approvers: []string{chat.Requester}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}))
 	case key == "down":
 		p.board.Fail(p.number(value))
