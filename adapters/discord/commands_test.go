@@ -246,10 +246,10 @@ func TestPrivateAnswers(t *testing.T) {
 	for _, m := range o.fake.Ephemerals(o.bob) {
 		said += m.Content
 	}
-	if n := strings.Count(said, "this is the answer to"); n != 8 || len(o.fake.Posts(id)) != 1 {
+	if n := strings.Count(said, "this is the answer to"); n != 9 || len(o.fake.Posts(id)) != 1 {
 		t.Errorf("he is told %d answers, the thread has %d posts", n, len(o.fake.Posts(id)))
 	}
-	if n := strings.Count(said, "and so on"); n != 8*200 {
+	if n := strings.Count(said, "and so on"); n != 9*200 {
 		t.Errorf("%d parts", n)
 	}
 }
