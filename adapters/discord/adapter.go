@@ -101,6 +101,8 @@ type identity struct {
 	mu  sync.Mutex
 	me  api.User
 	app api.Application
+	in  chan struct{} // closed by the first sign-in
+	do  sync.Once
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -113,7 +115,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, rest: api.New(o.Client()), turns: newTurns(),
+		o: o, log: o.Logger, rest: api.New(o.Client()), turns: newTurns(), self: identity{in: make(chan struct{})},
 		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(time.Duration){}},
 	}
@@ -247,7 +249,20 @@ func (a *Adapter) signIn(ctx context.Context) (info gateway.Start, err error) {
 		info, err = a.gate.Start(ctx)
 		return err
 	})
+	if err == nil {
+		a.self.do.Do(func() { close(a.self.in) })
+	}
 	return info, err
+}
+
+// signedIn waits for the sign-in: before it nobody can say which servers are served.
+func (a *Adapter) signedIn(ctx context.Context) error {
+	select {
+	case <-a.self.in:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // me is the bot's user.

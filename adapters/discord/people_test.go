@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -366,5 +367,34 @@ func TestVoterIsLookedUpAtHome(t *testing.T) {
 	o.fake.SetRoles(o.guild, o.bob)
 	if a, b := barred(o.ada), barred(o.bob); a != "only members of this server may decide here" || b != "only those whom discord.allow names may decide here" {
 		t.Errorf("barred: %q, %q", a, b)
+	}
+}
+
+// A vote of an earlier process may be judged before this one has signed in. Until then nobody
+// can say whether the server is served, so it waits.
+func TestVoterWaitsForTheSignIn(t *testing.T) {
+	t.Parallel()
+	o := build(t, fakediscord.Options{})
+	a, err := New(o.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := make(chan chat.User, 1)
+	go func() {
+		by, err := a.Who(t.Context(), thread(o.general, "1").Channel, chat.User{ID: chat.UserID(o.ada)})
+		if err != nil {
+			t.Error(err)
+		}
+		looked <- by
+	}()
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- a.Run(ctx) }()
+	if by := <-looked; by.Barred != "" {
+		t.Errorf("before the sign-in she is barred: %q", by.Barred)
+	}
+	stop()
+	if err := <-over; err != nil {
+		t.Error(err)
 	}
 }

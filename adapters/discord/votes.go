@@ -106,6 +106,9 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 // Who looks somebody up now, and says why they may not decide in a place: whoever left a
 // server, or was removed from it, decides nothing there.
 func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, error) {
+	if err := a.signedIn(ctx); err != nil {
+		return u, err
+	}
 	p := api.ReadPlace(at)
 	s := people.Speaker{User: string(u.ID), Channel: chat.FirstOf(p.Thread, p.Channel), Parent: p.Channel}
 	if !p.Direct() {
