@@ -250,10 +250,11 @@ func last(kind, state string) string {
 	return fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="%s"]')).at(-1).matches('[data-state="%s"]')`, kind, state)
 }
 
-// answers waits until the newest answer says something.
+// answers waits until the newest answer says something, and is whole: another card takes
+// the place of one that grows.
 func (w *window) answers(text string) {
 	w.t.Helper()
-	w.until(fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="answer"]')).at(-1).innerText.includes(%q)`, text))
+	w.until(fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="answer"]')).at(-1).matches(':not([data-state="growing"])') && Array.from(document.querySelectorAll('#log-thread [data-kind="answer"]')).at(-1).innerText.includes(%q)`, text))
 }
 
 // say writes a message.
