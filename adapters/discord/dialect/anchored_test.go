@@ -53,6 +53,7 @@ func TestDialectSmall(t *testing.T) {
 		"`x`\n\n```\ncode\n```\n\n&#xE000;0": "`x`\n\n```\ncode\n```\n\n0",
 		"[a]: http://b\n\n[c][a] [a][]":      "\n[c](http://b) [a](http://b)",
 		"a \uE0007 b \uE001c":                "a 7 b c",
+		"<[x](javascript:a)>":                "<[x\\](javascript:a)>",
 	} {
 		if got := Write(src); got != want {
 			t.Errorf("%q: got %q, want %q", src, got, want)

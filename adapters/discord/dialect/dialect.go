@@ -345,7 +345,7 @@ func (p *inliner) angle() bool {
 		}[strings.ToLower(m[1])]
 		return p.put(drawn, len(m[0]))
 	}
-	if m := addressAt.FindString(p.rest); m != "" {
+	if m := addressAt.FindString(p.rest); m != "" && !strings.Contains(m, "](") { // that would be a link in angles
 		if strange.MatchString(m[1:]) && !leads.MatchString(m) {
 			return p.put("\\"+m, len(m))
 		}
