@@ -55,8 +55,8 @@ func TestManyTools(t *testing.T) {
 	}
 }
 
-// What a person switched off, what is never, and a tool of the search itself are no
-// nearest names; nor does a server that nobody accepted choose words of the prompt.
+// A tool that a person switched off, one that is never, and a tool of the search itself are
+// no nearest names; nor does a server that nobody accepted choose words of the prompt.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	tool := func(name string, risk Risk) Tool {

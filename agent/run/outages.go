@@ -67,7 +67,7 @@ func (d *driver) awake(act agent.Call) agent.Call {
 }
 
 // spares makes a call again with the next model of the fallback, if the model is away.
-// What was shown of the broken completion is taken back.
+// The shown part of the broken completion is taken back.
 func (d *driver) spares(key string, act agent.Call, why string) bool {
 	if why == "" {
 		return false
