@@ -12,6 +12,7 @@ import (
 
 	"nod/agent/policy"
 	"nod/cmd/bot/config"
+	"nod/tools"
 	"nod/tools/mcp"
 )
 
@@ -51,7 +52,7 @@ func (k *kit) serve(cfg *config.Config) {
 // connectMCP connects to the servers of the file, which have to keep to the
 // lock file beside it.
 func connectMCP(ctx context.Context, cfg *config.Config, o mcp.Options) (*mcp.Servers, error) {
-	lock, err := mcp.ReadLock(mcp.LockPath(cfg.File()))
+	lock, err := mcp.ReadLock(tools.LockPath(cfg.File(), "mcp"))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io
 	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
 	defer cancel()
 	servers.Settle(ctx)
-	path := mcp.LockPath(cfg.File())
+	path := tools.LockPath(cfg.File(), "mcp")
 	if err := servers.Accept().Write(path); err != nil {
 		return err
 	}

@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nod/llm/args"
+	"nod/tools"
 )
 
 // Definition is everything of a tool that somebody accepts: its description for the
@@ -44,30 +42,15 @@ type Lock struct {
 
 const about = "The tools of MCP servers as somebody accepted them, written by `bot check --accept-mcp`. A tool that is not as it is here is off. Keep this file with the configuration."
 
-// LockPath gives the place of the lock file of a configuration: beside it, as
-// nod.mcp.lock is beside nod.yaml.
-func LockPath(config string) string {
-	return strings.TrimSuffix(config, filepath.Ext(config)) + ".mcp.lock"
-}
-
-// ReadLock reads a lock file. Where there is none it gives nil. One that can't
-// be read is an error: to take it for none would accept everything.
+// ReadLock reads a lock file. Where there is none it gives nil.
 func ReadLock(path string) (*Lock, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read accepted mcp tools: %w", err)
-	}
 	var l Lock
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&l); err != nil {
-		return nil, fmt.Errorf("read %s: %w; restore the file, or remove it and run bot check --accept-mcp", path, err)
+	if ok, err := tools.ReadLock(path, &l); err != nil || !ok {
+		return nil, err
 	}
 	for _, list := range l.Servers {
 		for i := range list {
+			var err error
 			if list[i].Parameters, err = canonical(list[i].Parameters); err != nil {
 				return nil, fmt.Errorf("read %s: %w; restore the file, or remove it and run bot check --accept-mcp", path, err)
 			}
@@ -77,29 +60,7 @@ func ReadLock(path string) (*Lock, error) {
 }
 
 // Write writes the file, whole or not at all.
-func (l *Lock) Write(path string) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(l); err != nil {
-		return fmt.Errorf("write accepted mcp tools: %w", err)
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".mcp-lock-*")
-	if err != nil {
-		return fmt.Errorf("write accepted mcp tools: %w", err)
-	}
-	_, err = file.Write(text.Bytes())
-	err = errors.Join(err, file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-		return fmt.Errorf("write accepted mcp tools: %w", err)
-	}
-	return nil
-}
+func (l *Lock) Write(path string) error { return tools.WriteLock(path, l) }
 
 // of gives the accepted tools of a server.
 func (l *Lock) of(server string) ([]Definition, bool) {

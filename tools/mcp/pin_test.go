@@ -9,6 +9,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nod/tools"
 )
 
 // A tool that its server describes otherwise, while this process lives, is off,
@@ -66,7 +68,7 @@ func TestSwapUntold(t *testing.T) {
 // one is not there, and a tool that is accepted again is on again.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
-	path := LockPath(filepath.Join(dir, "nod.yaml"))
+	path := tools.LockPath(filepath.Join(dir, "nod.yaml"), "mcp")
 	if want := filepath.Join(dir, "nod.mcp.lock"); path != want {
 		t.Fatalf("lock path %s, want %s", path, want)
 	}
