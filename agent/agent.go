@@ -38,6 +38,7 @@ type Agent struct {
 	Key          []byte // of the digests that stand in logs and on cards
 	Summary      bool   // what is trimmed is summarised by the model
 	Schedules    policy.Schedules
+	Facts        policy.Facts
 
 	// Name is the name in the file of the model that these fields are about; "" of the first.
 	Name     string

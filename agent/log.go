@@ -15,6 +15,10 @@ import (
 type Log struct {
 	Thread *thread.Thread // as it was read; for looking only
 
+	// Book is the channel's facts, as they were read after the last entry; nil: they were
+	// not.
+	Book *memory.Book
+
 	claim  Claim
 	silent map[string]time.Duration
 
@@ -53,7 +57,7 @@ func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
 	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.Thread.Last {
 		return false
 	}
-	l.claim, l.silent = c, nil
+	l.claim, l.silent, l.Book = c, nil, nil
 	l.Thread.Unbind()
 	l.Append(entries[l.n:]...)
 	return true
@@ -70,6 +74,7 @@ func (l *Log) Append(entries ...memory.Entry) {
 		l.first = entries[0].Seq
 	}
 	l.n += len(entries)
+	l.Book = nil
 	for _, e := range entries {
 		l.Thread.Add(e)
 	}

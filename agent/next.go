@@ -95,6 +95,7 @@ type decision struct {
 
 	branch int  // the draft for which a prompt is made; 0: the turn itself
 	held   bool // agent is that of the model that is asked, and not of the thread's
+	past   bool // a prompt of long ago is made anew
 }
 
 // on begins a decision on a log.
@@ -108,7 +109,7 @@ func (d *decision) prompt() prompt.Writer {
 	a := d.agent
 	return prompt.Writer{
 		Thread: d.thread, Taint: d.taint(), Instructions: a.Instructions, Examples: a.Examples, Protocol: a.Protocol,
-		Budget: a.Budget, Zone: a.Zone, Zones: a.Zones, Count: a.Count, Blind: a.Blind, Summary: a.Summary,
+		Budget: a.Budget, Zone: a.Zone, Zones: a.Zones, Count: a.Count, Blind: a.Blind, Summary: a.Summary, Book: d.log.Book,
 	}
 }
 

@@ -16,10 +16,13 @@ func (d *decision) notices() Action {
 	for _, f := range d.thread.Inbox.Forgot {
 		key := fmt.Sprintf("forgot/%d", f.Seq)
 		if !d.thread.Has(key) {
-			return d.sayNotice(key, f.Ref, textForgot, f.Seq)
+			return d.sayNotice(key, f.Ref, textForgot+stay(f.Facts), f.Seq)
 		}
 	}
 	if act := d.scheduling(); act != nil {
+		return act
+	}
+	if act := d.jotting(); act != nil {
 		return act
 	}
 	for _, c := range d.thread.Inbox.Commands {
@@ -76,6 +79,9 @@ func (d *decision) forget() Action {
 	}
 	for _, c := range d.thread.Inbox.Commands {
 		if c.Word == "forget" {
+			if act := d.recall(); act != nil {
+				return act
+			}
 			return Record{[]memory.Body{d.forgetEntry(c)}}
 		}
 	}
@@ -84,9 +90,12 @@ func (d *decision) forget() Action {
 
 // forgetEntry is the entry that erases the thread.
 func (d *decision) forgetEntry(c *thread.Command) memory.Forgot {
-	s := d.thread
+	s, facts := d.thread, 0
+	if d.log.Book != nil {
+		facts = len(d.log.Book.Facts)
+	}
 	return memory.Forgot{
-		By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref,
+		By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref, Facts: facts,
 		Callers: slices.Clone(s.Folk.Callers), Asks: s.Approvals.Asks, Muted: s.Folk.Muted,
 	}
 }

@@ -32,6 +32,7 @@ func (a *Agent) Anew(log *Log, kind memory.StepKind, branch int) (c Call, ok boo
 	plain := *a
 	plain.Summary = false
 	d := plain.on(log)
+	d.past = true
 	c, ok = d.callModel(t, strategy.Phase{Kind: kind, Branch: branch}).(Call)
 	return c, ok
 }

@@ -29,9 +29,12 @@ func (d *decision) opening() Action {
 		return Record{d.ordering(first, o, bodies)}
 	}
 	act := d.asIf(bodies)
-	if c, ok := act.(Call); ok {
-		c.Before = append(bodies, c.Before...)
-		return c
+	switch act := act.(type) {
+	case Call:
+		act.Before = append(bodies, act.Before...)
+		return act
+	case Recall:
+		return act
 	}
 	return Record{bodies}
 }
@@ -114,6 +117,9 @@ func (d *decision) turn() Action {
 // callModel calls the model, with tools while the phase may still use them.
 func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 	if act := d.identify(t); act != nil {
+		return act
+	}
+	if act := d.recalled(t); act != nil {
 		return act
 	}
 	d.branch = ph.Branch
@@ -253,6 +259,9 @@ func (d *decision) pickRuns(last *thread.Step) Action {
 	if effect.Tool == thread.ScheduleTool {
 		return d.scheduleCall(effect)
 	}
+	if effect.Tool == thread.RememberTool {
+		return d.rememberCall(effect)
+	}
 	if act := d.checkPreview(effect); act != nil {
 		return act
 	}
@@ -274,7 +283,7 @@ func (d *decision) approved() Action {
 		return nil
 	}
 	switch act := d.pickRuns(last).(type) {
-	case Effect, Preview, Schedule, Record:
+	case Effect, Preview, Schedule, Jot, Record:
 		return act
 	}
 	return nil

@@ -66,6 +66,12 @@ func (d *decision) replyTo(c *thread.Command) string {
 		return d.schedulesReply()
 	case "unschedule", "resume":
 		return d.switchedSchedule(c)
+	case "remember", "forget fact":
+		return d.factReply(c)
+	case "facts":
+		return d.factsReply()
+	case "forget what":
+		return textForgetWhat
 	case "model":
 		return d.modelReply(c)
 	case "mute":
@@ -109,7 +115,7 @@ func (d *decision) help(c *thread.Command) string {
 	}
 	grants := slices.ContainsFunc(d.agent.Tools, func(t policy.Tool) bool { return t.Rules.Grants.Most > 0 })
 	for _, w := range vocabulary.Table {
-		if w.Help != "" && (w.Name != "allow" || grants) && (w.Name != "schedules" || d.agent.Schedules.Thread > 0) && (w.Name != "model" || len(d.agent.Models) > 0) {
+		if w.Help != "" && (w.Name != "allow" || grants) && (w.Name != "schedules" || d.agent.Schedules.Thread > 0) && (w.Name != "facts" || d.agent.Facts.Most > 0) && (w.Name != "model" || len(d.agent.Models) > 0) {
 			b.WriteString("- " + w.Help + "\n")
 		}
 	}
@@ -174,6 +180,10 @@ func (d *decision) memoryReply() string {
 		// the prompt of a next message
 		next := *d.thread
 		next.Open = &thread.Turn{At: next.Now}
+		if d.log.Book != nil {
+			next.Facts = d.log.Book.Refs()
+			next.Open.Facts = next.Facts
+		}
 		next.Turns = append(slices.Clip(next.Turns), next.Open)
 		d.thread = &next
 	}

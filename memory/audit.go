@@ -217,6 +217,14 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		if b.By.ID != "" {
 			l.By = []chat.UserID{b.By.ID}
 		}
+	case Remembered:
+		l.Event, l.Outcome, l.Call, l.By, l.Reason = "fact", "made", b.Call, []chat.UserID{b.By.ID}, b.Refused
+		switch {
+		case b.Refused != "":
+			l.Outcome = "refused"
+		case b.Forgot:
+			l.Outcome = "forgotten"
+		}
 	case Forgot:
 		l.Event, l.By = "forgot", []chat.UserID{b.By.ID}
 	case Erased:

@@ -31,6 +31,8 @@ type (
 		// Plan is the schedule that it asks for; Unplanned says why there can be none.
 		Plan      *when.Plan `json:"plan,omitempty"`
 		Unplanned string     `json:"unplanned,omitempty"`
+		// Fact says that it is a word about facts, which were on when it came.
+		Fact bool `json:"fact,omitempty"`
 	}
 
 	// Edited replaces the text of a message that no model call has seen yet.
@@ -437,6 +439,7 @@ type (
 
 		Schedules []Standing `json:"schedules,omitempty"` // that go on
 		Scheduled int        `json:"scheduled,omitempty"` // how many there were so far
+		Facts     []FactRef  `json:"facts,omitempty"`     // that prompts show
 
 		Summary  string    `json:"summary,omitempty"`  // of the turns before Before, in the model's words
 		Recap    string    `json:"recap,omitempty"`    // of the turns before a long silence
@@ -458,6 +461,7 @@ type (
 		Callers []chat.UserID   `json:"callers,omitempty"`
 		Asks    int             `json:"asks,omitempty"`
 		Muted   bool            `json:"muted,omitempty"`
+		Facts   int             `json:"facts,omitempty"` // of the channel, which stay
 	}
 
 	// Lost says that the store came back older than what was done. It enters through

@@ -22,7 +22,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "erased": decode[Erased], "lost": decode[Lost], "restored": decode[Restored],
 	"reminded": decode[Reminded], "escalated": decode[Escalated], "notified": decode[Notified],
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
-	"scheduled": decode[Scheduled], "slot": decode[Slot], "unscheduled": decode[Unscheduled],
+	"scheduled": decode[Scheduled], "slot": decode[Slot], "unscheduled": decode[Unscheduled], "fact": decode[Remembered], "facts": decode[Recalled],
 	"belongs": decode[Belongs], "question": decode[Question], "answered": decode[Answered],
 }
 

@@ -95,6 +95,12 @@ func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 			text += " " + v
 		}
 	}
+	if v := in.Option("text"); v != "" {
+		text += ": " + v
+	}
+	if v := in.Option("fact"); v != "" {
+		text += " fact " + v
+	}
 	m := chat.Message{Ref: api.RefOf(p, in.ID), From: api.UserOf(*in.User, in.Member), Text: chat.Flat(text), Sent: api.SentAt(in.ID)}
 	if err := a.promise(ctx, in, false); err != nil {
 		return err

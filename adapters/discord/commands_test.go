@@ -96,10 +96,11 @@ func TestStopForgetHelp(t *testing.T) {
 	th := thread(o.general, id)
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 }) // which stands in another lane than what is said in its thread
 	o.post(th, answer("a", "done"), false)
+	var options map[string]any
 	said := func(channel, name, want string) {
 		t.Helper()
 		n := len(o.fake.Interactions())
-		o.fake.Slash(o.ada, channel, name, nil)
+		o.fake.Slash(o.ada, channel, name, options)
 		o.wait(func(s *fakediscord.Server) bool {
 			all := s.Interactions()
 			return len(all) > n && len(all[n].Replies) == 1 && all[n].Replies[0].Content != ""
@@ -124,6 +125,13 @@ func TestStopForgetHelp(t *testing.T) {
 	o.in.Do(func() { o.in.Fail = errors.New("down") })
 	said(id, "forget", "did not work")
 	o.in.Do(func() { o.in.Fail = nil })
+	options = map[string]any{"text": "no deploys"}
+	said(id, "remember", "answer comes")
+	options = map[string]any{"fact": "4"}
+	said(id, "forget", "answer comes")
+	if got := o.in.Texts(); !slices.Equal(got[2:], []string{"remember: no deploys", "forget fact 4"}) {
+		t.Errorf("messages %q", got)
+	}
 	p := answer("b", "forgotten")
 	p.ReplyTo = o.in.Messages[1].Ref // which is no message
 	o.post(th, p, true)
@@ -231,6 +239,7 @@ func TestPrivateAnswers(t *testing.T) {
 		{"drop", map[string]any{"name": "plot.png"}, "drop plot.png"},
 		{"tools", map[string]any{"switch": "off", "name": "fetch"}, "tools off fetch"},
 		{"unschedule", map[string]any{"number": "2"}, "unschedule 2"},
+		{"facts", nil, "facts"},
 	} {
 		o.fake.Slash(o.bob, id, c.name, c.options)
 		o.in.Await(t, func() bool { return len(o.in.Messages) == i+2 })
@@ -246,10 +255,10 @@ func TestPrivateAnswers(t *testing.T) {
 	for _, m := range o.fake.Ephemerals(o.bob) {
 		said += m.Content
 	}
-	if n := strings.Count(said, "this is the answer to"); n != 9 || len(o.fake.Posts(id)) != 1 {
+	if n := strings.Count(said, "this is the answer to"); n != 10 || len(o.fake.Posts(id)) != 1 {
 		t.Errorf("he is told %d answers, the thread has %d posts", n, len(o.fake.Posts(id)))
 	}
-	if n := strings.Count(said, "and so on"); n != 9*200 {
+	if n := strings.Count(said, "and so on"); n != 10*200 {
 		t.Errorf("%d parts", n)
 	}
 }

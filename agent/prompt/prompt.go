@@ -31,8 +31,9 @@ type Writer struct {
 	Zone         *time.Location
 	Zones        func(name string) *time.Location
 	Count        func(string) int
-	Blind        bool // the model takes no images
-	Summary      bool // the model summarises what is trimmed
+	Blind        bool         // the model takes no images
+	Summary      bool         // the model summarises what is trimmed
+	Book         *memory.Book // the channel's facts; nil: they were not read
 }
 
 // Write builds the prompt for the next model call. It also gives the trim to record with
@@ -65,7 +66,7 @@ func (w Writer) preamble() speak.Prompt {
 	p := speak.Prompt{Examples: w.Examples}
 	var servers string
 	p.Tools, servers = w.Taint.Tools.Shown(w.Thread, w.Taint.Draft)
-	p.System = strings.TrimSpace(w.Instructions) + "\n\n" + textSystem + cannot(p.Tools) + servers + "\nToday is " + w.today() + "."
+	p.System = strings.TrimSpace(w.Instructions) + "\n\n" + textSystem + cannot(p.Tools) + servers + "\nToday is " + w.today() + "." + w.facts()
 	return p
 }
 

@@ -64,7 +64,7 @@ func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message
 	m.Quoted = slices.DeleteFunc(m.Quoted, func(q chat.Quote) bool { return erased[q.Ref] })
 	m.Text = i.withoutCode(m.Text)
 	plan, why := i.Agent.ReadPlan(m, cmp.Or(m.Sent, time.Now()))
-	return i.Store.Put(ctx, thread, memory.Message{Message: m, Plan: plan, Unplanned: why}, eventIDs...)
+	return i.Store.Put(ctx, thread, memory.Message{Message: m, Plan: plan, Unplanned: why, Fact: i.Agent.IsFact(m)}, eventIDs...)
 }
 
 // in is the agent of a thread's channel.

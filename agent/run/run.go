@@ -26,6 +26,7 @@ type Store interface {
 	memory.Counters
 	memory.Notes
 	memory.Reader
+	memory.Rewriter
 }
 
 // Runner drives all threads of the platforms that it serves.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -82,4 +83,35 @@ func (d *driver) uncount(who chat.UserID) {
 			d.Log.Warn("count schedules", "thread", d.thread.String(), "error", err)
 		}
 	})
+}
+
+// place names the channel of the thread, of which facts are.
+func (d *driver) place() string {
+	return cmp.Or(d.Limits.room(d.thread), d.thread.Platform+":"+d.thread.Channel)
+}
+
+// recall reads the facts of the channel.
+func (d *driver) recall() error {
+	d.decided = nil
+	return d.insist(func() (err error) {
+		d.log.Book, err = memory.ReadBook(background, d.Store, d.place())
+		return err
+	})
+}
+
+// jot changes the facts of the channel. To forget one written down in this thread changes
+// the log, so the driver is fenced; the next one finds that it is done.
+func (d *driver) jot(act agent.Jot) error {
+	act.Fact.In = d.thread
+	var bodies []memory.Body
+	err := d.insist(func() error {
+		return memory.ChangeBook(background, d.Store, d.place(), func(b *memory.Book) (gone []*memory.Fact) {
+			bodies, gone = d.Agent.Jotted(act, b)
+			return gone
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return d.commit(bodies...)
 }

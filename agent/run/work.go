@@ -94,6 +94,10 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 		return d.previews(act)
 	case agent.Effect:
 		return true, d.effect(act)
+	case agent.Recall:
+		return true, d.recall()
+	case agent.Jot:
+		return true, d.jot(act)
 	case agent.Wait:
 		return false, nil
 	}

@@ -25,7 +25,7 @@ func (s *Thread) takeCut(b memory.Trimmed) {
 	}
 	s.takeCarried(b.Grants)
 	s.takeStanding(b.Schedules, b.Scheduled)
-	s.Folk.Models = b.Models
+	s.Folk.Models, s.Facts = b.Models, b.Facts
 	s.Folk.Muted, s.Approvals.Asks = s.Folk.Muted || b.Muted, max(s.Approvals.Asks, b.Asks)
 	if b.Heard.After(s.Span.Last) {
 		s.Span.Last = b.Heard
@@ -75,7 +75,7 @@ func (s *Thread) KeepFolk(cut *memory.Trimmed) {
 	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.Folk.People)), s.Folk.Callers
 	cut.Grants = s.carriedGrants()
 	cut.Schedules, cut.Scheduled = s.standing(), s.Folk.Scheduled
-	cut.Models = s.Folk.Models
+	cut.Models, cut.Facts = s.Folk.Models, s.Facts
 	cut.Muted, cut.Asks, cut.Heard = s.Folk.Muted, s.Approvals.Asks, s.Span.Last
 }
 

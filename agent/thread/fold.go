@@ -61,6 +61,10 @@ func (s *Thread) Add(e memory.Entry) {
 		s.takeSlot(e, b)
 	case memory.Unscheduled:
 		s.takeUnscheduled(e.Seq, b)
+	case memory.Remembered:
+		s.takeRemembered(b)
+	case memory.Recalled:
+		s.takeRecalled(b)
 	case memory.Posted:
 		s.takePosted(e.Seq, b)
 	case memory.Seen:
@@ -154,7 +158,7 @@ func (s *Thread) addCall(e memory.Entry) {
 // activity.
 func (s *Thread) noteActivity(e memory.Entry) {
 	switch e.Body.(type) {
-	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Restored, memory.Belongs, memory.Slot, memory.Unscheduled:
+	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Restored, memory.Belongs, memory.Slot, memory.Unscheduled, memory.Recalled:
 		return
 	}
 	if len(s.Inbox.Waiting) == 0 || s.Open != nil {
@@ -171,7 +175,7 @@ func (s *Thread) noteTrouble(seq uint64) {
 
 // openTurn opens a turn with the messages that wait.
 func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
-	t := &Turn{ID: b.Turn, Name: b.Name, Requester: b.Requester, At: e.At, Strategy: b.Strategy}
+	t := &Turn{ID: b.Turn, Name: b.Name, Requester: b.Requester, At: e.At, Strategy: b.Strategy, Facts: s.Facts}
 	t.try(b)
 	s.Inbox.Reacts = slices.DeleteFunc(slices.Clone(s.Inbox.Reacts), func(r Reaction) bool { return r.Seq == b.Turn })
 	t.Msgs, s.Inbox.Asides = slices.Clone(s.Inbox.Asides), nil

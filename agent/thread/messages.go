@@ -78,6 +78,10 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: "schedule", Plan: b.Plan, Why: b.Unplanned})
 		return
 	}
+	if !m.Aside && b.Fact {
+		s.takeFactWord(m)
+		return
+	}
 	if s.tooEarly(m) {
 		s.Inbox.Early = append(s.Inbox.Early, m)
 		return

@@ -40,6 +40,8 @@ type Thread struct {
 	Kept     int // entries since the log's base
 	Trim     memory.Trimmed
 	Recalled bool // the recap was brought back
+
+	Facts []memory.FactRef // that prompts show
 }
 
 // Span is the platform's time of the messages.
@@ -82,6 +84,8 @@ type Folk struct {
 	Switched  map[uint64]bool             // the words that ended or resumed one, by their Seq
 	Lines     []Line                      // times that came, and that people were not told yet
 	Worked    time.Time                   // when the latest turn ended
+
+	Jotted map[uint64]memory.Remembered // what came of the words about facts, by their Seq
 }
 
 // Approvals is what the log holds of approvals beside the calls themselves.
@@ -151,7 +155,8 @@ type Turn struct {
 	At        time.Time
 	Over      time.Time // when it was stopped, or failed
 	Strategy  string
-	Slot      *Occasion // the time of a schedule by which it began
+	Slot      *Occasion        // the time of a schedule by which it began
+	Facts     []memory.FactRef // that its prompts show
 	Msgs      []*Message
 	Steps     []*Step
 	Stopped   *memory.Stopped

@@ -17,9 +17,10 @@ const (
 	Nothing Takes = iota
 	File          // the name of a file, which may have spaces
 	Tool          // the name of a tool
-	Number        // of a grant
+	Number        // of a grant, a schedule or a fact
 	Terms         // of a grant; its reader judges them
 	Model         // the name of a model, or nothing
+	Fact          // a text to be kept, behind a colon; its reader parses it
 )
 
 // Word is a line of the table.
@@ -55,6 +56,9 @@ var Table = []Word{
 	{Name: "schedules", Help: "`every weekday 09:00: …`, `in 2h: …`, `remind tomorrow 9:00: …`: ask me later, or be reminded; `schedules` lists that, `unschedule N` ends one, `resume N` takes up a paused one", Command: "What is scheduled in this conversation"},
 	{Name: "unschedule", Takes: Number, Command: "End a schedule of this conversation"},
 	{Name: "resume", Takes: Number, Command: "Take up a paused schedule of this conversation"},
+	{Name: "facts", Help: "`remember: …`: write a fact down for all threads of this channel; `facts` lists them, `forget fact N` forgets one", Command: "What people wrote down in this channel"},
+	{Name: "remember", Takes: Fact, Command: "Write a fact down for all threads of this channel", Public: true},
+	{Name: "forget fact", Takes: Number},
 	{Name: "mute", Help: "`mute` (or 🔇 on a message of mine), `unmute`: answer here only when I am mentioned; follow the thread again"},
 	{Name: "unmute"},
 	{Name: "recap", Help: "`recap`: bring back what this thread was about, after a long silence"},
@@ -90,6 +94,9 @@ func Parse(text string) (name, arg string, ok bool) {
 
 // read says whether a text is this word, and returns its argument.
 func (w Word) read(text string) (arg string, ok bool) {
+	if w.Takes == Fact {
+		return "", false
+	}
 	if w.Takes == Nothing {
 		return "", strings.ToLower(text) == w.Name
 	}
@@ -107,4 +114,24 @@ func (w Word) read(text string) (arg string, ok bool) {
 	arg = strings.Trim(arg, "`")
 	_, err := strconv.Atoi(arg)
 	return arg, arg != "" && (w.Takes == File || len(fields) == n+1) && (w.Takes != Number || err == nil)
+}
+
+// Facts reads a text that is a word about facts: `remember: TEXT`, or `forget` with
+// something behind it that is no fact.
+func Facts(text string) (name, arg string, ok bool) {
+	text = strings.TrimSpace(text)
+	begin := func(word string) (string, bool) {
+		if len(text) < len(word) || !strings.EqualFold(text[:len(word)], word) {
+			return "", false
+		}
+		return strings.TrimSpace(text[len(word):]), true
+	}
+	if arg, ok := begin("remember:"); ok {
+		return "remember", arg, true
+	}
+	if arg, ok := begin("forget "); ok && arg != "" {
+		_, _, known := Parse(text)
+		return "forget what", arg, !known
+	}
+	return "", "", false
 }

@@ -343,6 +343,9 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	if a.Schedules = cfg.Schedules.Rules(); a.Schedules.Thread > 0 {
 		a.Tools = append(a.Tools, agent.ScheduleTool(cfg.Approvals.Rules()))
 	}
+	if a.Facts = cfg.Facts.Rules(); a.Facts.Most > 0 {
+		a.Tools = append(a.Tools, agent.RememberTool(cfg.Approvals.Rules(), a.Facts))
+	}
 	for _, t := range k.box.List() {
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, policy.Tool{

@@ -442,6 +442,9 @@ func (p *play) option(o string) {
 		}
 		p.agent.Schedules = policy.Schedules{Thread: 3, Person: person, Least: 15 * time.Minute, Late: time.Hour, Timeout: 2 * time.Hour}
 		p.agent.Tools = append(p.agent.Tools, agent.ScheduleTool(memory.Rules{Approvers: []string{chat.Requester}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}))
+	case key == "facts":
+		p.agent.Facts = policy.Facts{Most: 3, Size: 40}
+		p.agent.Tools = append(p.agent.Tools, agent.RememberTool(memory.Rules{Approvers: []string{chat.Requester}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}, p.agent.Facts))
 	case key == "down":
 		p.board.Fail(p.number(value))
 	case policy.IsGroup(key):

@@ -82,9 +82,14 @@ func wordCommands() (list []Command) {
 		if switched != "" {
 			c.Options = append(c.Options, switchOption(name))
 		}
+		if name == "forget" {
+			c.Options = append(c.Options, option{Type: stringOption, Name: "fact", Description: "Only this fact: its number, as `facts` shows it", MaxLength: 9})
+		}
 		switch w.Takes {
 		case vocabulary.File:
 			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The file's name", Required: true, MaxLength: 200, Completed: true})
+		case vocabulary.Fact:
+			c.Options = append(c.Options, option{Type: stringOption, Name: "text", Description: "The fact, in your words", Required: true, MaxLength: mostAsked})
 		case vocabulary.Number:
 			c.Options = append(c.Options, option{Type: stringOption, Name: "number", Description: "Its number, as `schedules` shows it", Required: true, MaxLength: 9})
 		case vocabulary.Model:

@@ -84,6 +84,7 @@ models:
   spare: {base_url: "https://llm.example.com/v1", model: provider/model-name, prices: {input: 0.3, output: 2.4}}
   deep: {model: gpt-5, for: ["group:S0123ABCD"]}
 channels: [{in: ["slack:C0123ABCD"], instructions: You help whoever is on call., model: deep, tools: [restart_service, "c*"], approvals: {quorum: 2}}]
+facts: {most: 50, size: 300}
 schedules: {thread: 8, person: 20, least: 15m, late: 1h, timeout: 2h}
 agent: {examples: [{user: Which region is staging in?, assistant: "eu-west-1, unless somebody moved it."}]}
 slack: {app_token: "${SLACK_APP_TOKEN}", bot_token: "${SLACK_BOT_TOKEN}"}

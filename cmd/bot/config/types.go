@@ -35,6 +35,7 @@ type Config struct {
 	Store     Store             `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
 	LLM       LLM               `yaml:"llm" doc:"The model that thinks"`
 	Models    map[string]*Named `yaml:"models" doc:"Further models, by name; what is absent is as in llm, but one with a base_url of its own inherits neither api_key nor prices"`
+	Facts     Facts             `yaml:"facts" doc:"What people may write down for all threads of a channel; {}: off. Default {}"`
 	Schedules Schedules         `yaml:"schedules" doc:"What people may have asked later, or again and again; {}: off. Default {}"`
 	Rooms     []Room            `yaml:"channels" doc:"What is different in some channels; a thread inherits its channel"`
 	Proxy     setting.Secret    `yaml:"proxy" schema:"proxy" doc:"An HTTP proxy for fetch, search and wikipedia; everything else follows HTTPS_PROXY and NO_PROXY. With it tools.fetch.allow must name hosts"`
@@ -276,6 +277,21 @@ func (s Schedules) Rules() policy.Schedules {
 		Thread: cmp.Or(s.Thread, 8), Person: cmp.Or(s.Person, 20), Least: cmp.Or(s.Least, 15*time.Minute),
 		Late: cmp.Or(s.Late, time.Hour), Timeout: cmp.Or(s.Timeout, 2*time.Hour),
 	}
+}
+
+// Facts bound what people may write down for all threads of a channel. Where one of the
+// keys is written, the other has its default.
+type Facts struct {
+	Most int `yaml:"most" schema:"min=1,max=200" doc:"How many a channel may have. Default 50"`
+	Size int `yaml:"size" schema:"min=1,max=2000" doc:"How long one may be, in characters. Default 300"`
+}
+
+// Rules gives the bounds as the agent takes them; the zero value where none is written.
+func (f Facts) Rules() policy.Facts {
+	if f == (Facts{}) {
+		return policy.Facts{}
+	}
+	return policy.Facts{Most: cmp.Or(f.Most, 50), Size: cmp.Or(f.Size, 300)}
 }
 
 // Grants bound for how long and how often a call may be allowed again.

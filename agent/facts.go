@@ -1,0 +1,227 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"nod/agent/phrase"
+	"nod/agent/policy"
+	"nod/agent/prompt"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/chat/vocabulary"
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// A fact is a text that somebody wrote down for all threads of a channel. The channel's
+// book holds it; see [memory.Book]. A decision that needs the book says [Recall] first.
+// The log of a thread names the facts that its prompts show, so what the model saw is
+// still a function of the log, and of the texts that nobody forgot.
+
+// Recall reads the channel's book into the log. It is not part of the log, and is read
+// anew after each entry.
+type Recall struct{}
+
+// Jot writes a fact down or, with Forget, forgets one, and records what [Agent.Jotted]
+// makes of that. The driver adds the thread to Fact.
+type Jot struct {
+	Fact    memory.Fact
+	Forget  int
+	Message uint64 // Seq of the word
+	Then    []memory.Body
+}
+
+func (Recall) action() {}
+func (Jot) action()    {}
+
+// Words about facts.
+const (
+	textNoFacts    = "I keep no facts here: whoever runs me has not switched them on."
+	textNothingYet = "Nothing is written down in this channel. `remember: …` does it."
+	textForgetWhat = "`forget` erases what I remember of this thread; `forget fact N` forgets a fact of this channel, and `facts` lists them."
+	notWritten     = "not written down: "
+)
+
+// RememberTool is the tool by which the model asks to write a fact down.
+func RememberTool(rules memory.Rules, f policy.Facts) policy.Tool {
+	t := policy.Tool{Risk: policy.Ask, Rules: rules, Tool: llm.Tool{
+		Name:        thread.RememberTool,
+		Description: "Write down one fact that every thread of this channel is shown from now on. People approve each fact. Use it only when somebody asks you to keep something.",
+		Parameters:  json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"text":{"type":"string","minLength":1,"maxLength":%d}},"required":["text"],"additionalProperties":false}`, f.Size)),
+	}}
+	t.Rules.Grants = memory.Grants{}
+	t.Schema, _ = args.Compile(t.Parameters) // a test compiles it
+	return t
+}
+
+// IsFact says whether a message is a word about facts.
+func (a *Agent) IsFact(m chat.Message) bool {
+	if a == nil || a.Facts.Most == 0 || m.From.Bot || m.Aside || m.Outside {
+		return false
+	}
+	_, _, ok := vocabulary.Facts(m.Text)
+	return ok
+}
+
+// recall asks for the book where facts are on and it is not read yet.
+func (d *decision) recall() Action {
+	if d.agent.Facts.Most == 0 || d.log.Book != nil {
+		return nil
+	}
+	return Recall{}
+}
+
+// recalled notes the facts that the open turn's prompts show from now on. No fact is shown
+// to people of another organisation.
+func (d *decision) recalled(t *thread.Turn) Action {
+	if d.past {
+		return nil
+	}
+	if act := d.recall(); act != nil {
+		return act
+	}
+	var want []memory.FactRef
+	if d.log.Book != nil && !t.HearsOthers() {
+		want = d.log.Book.Refs()
+	}
+	if slices.Equal(want, d.thread.Facts) {
+		return nil
+	}
+	return Record{[]memory.Body{memory.Recalled{Facts: want}}}
+}
+
+// aboutFacts are the words whose answers need the book.
+var aboutFacts = []string{"remember", "facts", "forget fact", "memory"}
+
+// jotting does what people asked for about facts by word.
+func (d *decision) jotting() Action {
+	for _, c := range d.thread.Inbox.Commands {
+		if d.thread.Has(c.Notice()) || !slices.Contains(aboutFacts, c.Word) {
+			continue
+		}
+		if act := d.recall(); act != nil {
+			return act
+		}
+		_, done := d.thread.Folk.Jotted[c.Seq]
+		if done || d.agent.Facts.Most == 0 {
+			continue
+		}
+		if c.Word == "forget fact" {
+			return Jot{Fact: memory.Fact{ID: c.FactID(), By: c.From}, Forget: thread.Number(c.Arg), Message: c.Seq}
+		}
+		if c.Word == "remember" {
+			if why := d.unfitFact(c.From, c.Arg); why != "" {
+				return Record{[]memory.Body{memory.Remembered{By: c.From, Message: c.Seq, Refused: why}}}
+			}
+			return Jot{Fact: memory.Fact{ID: c.FactID(), Text: c.Arg, By: c.From, At: c.At}, Message: c.Seq}
+		}
+	}
+	return nil
+}
+
+// stay says how many facts `forget` leaves.
+func stay(facts int) string {
+	if facts == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Facts of this channel that stay: %d; `facts` lists them.", facts)
+}
+
+// unfitFact says why a text can't be written down for somebody.
+func (d *decision) unfitFact(by chat.User, text string) string {
+	switch {
+	case by.Kind != "" || by.Barred != "":
+		return "guests and people of other organisations can't"
+	case strings.TrimSpace(text) == "":
+		return "there is no text; write it as in `remember: no deploys on Friday`"
+	case utf8.RuneCountInString(text) > d.agent.Facts.Size:
+		return fmt.Sprintf("it is longer than %d characters", d.agent.Facts.Size)
+	}
+	return ""
+}
+
+// rememberCall writes down the fact of an approved call. It is written when the entry is in
+// the log, so nothing has to run.
+func (d *decision) rememberCall(c *thread.Call) Action {
+	var said struct{ Text string }
+	_ = json.Unmarshal([]byte(c.Args), &said) // its schema was checked
+	if why := d.unfitFact(c.Turn.Requester, said.Text); why != "" {
+		return Record{[]memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: notWritten + why, Origin: thread.Inside}}}
+	}
+	return Jot{
+		Fact: memory.Fact{ID: c.ID, Text: strings.TrimSpace(said.Text), By: c.Turn.Requester, At: d.thread.Now, Source: d.taint().OfCall(c).Source},
+		Then: []memory.Body{d.beginEffect(c).Started, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Origin: thread.Inside}},
+	}
+}
+
+// Jotted changes a book, and gives the entries to record and the fact that was forgotten.
+func (a *Agent) Jotted(act Jot, b *memory.Book) (out []memory.Body, gone []*memory.Fact) {
+	noted := memory.Remembered{Number: act.Forget, By: act.Fact.By, Message: act.Message, Forgot: act.Forget > 0}
+	if act.Forget > 0 {
+		fact, ok := b.Drop(act.Forget, act.Fact.Name())
+		if !ok {
+			noted.Refused = "there is no such fact"
+		}
+		if fact != nil {
+			gone = append(gone, fact)
+		}
+		return []memory.Body{noted}, gone
+	}
+	if noted.Number = b.Add(act.Fact, a.Facts.Most); noted.Number == 0 {
+		noted.Refused = fmt.Sprintf("this channel has %d facts, and that is the most", a.Facts.Most)
+	} else {
+		noted.Name = act.Fact.Name()
+	}
+	for _, body := range act.Then {
+		if r, ok := body.(memory.Result); ok {
+			noted.Call, r.Text = r.Call, fmt.Sprintf("Fact %d of this channel is written down.", noted.Number)
+			if noted.Refused != "" {
+				r.State, r.Text = chat.CallFailed, notWritten+noted.Refused
+			}
+			body = r
+		}
+		out = append(out, body)
+	}
+	return append(out, noted), nil
+}
+
+// factReply answers `remember` and `forget fact`.
+func (d *decision) factReply(c *thread.Command) string {
+	b, ok := d.thread.Folk.Jotted[c.Seq]
+	switch {
+	case !ok:
+		return textNoFacts
+	case c.Word == "forget fact" && b.Refused != "":
+		return "There is no fact " + c.Arg + " here. `facts` lists them."
+	case c.Word == "forget fact":
+		return fmt.Sprintf("Fact %d is forgotten.", b.Number)
+	case b.Refused != "":
+		return notWritten + b.Refused
+	}
+	text := memory.Forgotten
+	if f := d.log.Book.Fact(b.Number, b.Name); f != nil {
+		text = fmt.Sprintf("%q", phrase.OneLine(f.Text))
+	}
+	return fmt.Sprintf("Fact %d of this channel: %s (%s)", b.Number, text, phrase.Name(b.By))
+}
+
+// factsReply answers `facts`.
+func (d *decision) factsReply() string {
+	switch {
+	case d.log.Book == nil:
+		return textNoFacts
+	case len(d.log.Book.Facts) == 0:
+		return textNothingYet
+	}
+	var b strings.Builder
+	b.WriteString("Facts of this channel:")
+	for _, f := range d.log.Book.Facts {
+		b.WriteString("\n- " + prompt.FactLine(f))
+	}
+	return b.String()
+}
