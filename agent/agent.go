@@ -39,6 +39,8 @@ type Agent struct {
 	Summary      bool   // what is trimmed is summarised by the model
 	Schedules    policy.Schedules
 	Facts        policy.Facts
+	Skills       []policy.Skill           // that the model can read by its tool
+	SkillOff     func(name string) string // says for the word `skills` why one is off; "" when it is on
 
 	// Name is the name in the file of the model that these fields are about; "" of the first.
 	Name     string

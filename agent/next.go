@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nod/agent/approval"
+	"nod/agent/policy"
 	"nod/agent/prompt"
 	"nod/agent/taint"
 	"nod/agent/thread"
@@ -110,6 +111,7 @@ func (d *decision) prompt() prompt.Writer {
 	return prompt.Writer{
 		Thread: d.thread, Taint: d.taint(), Instructions: a.Instructions, Examples: a.Examples, Protocol: a.Protocol,
 		Budget: a.Budget, Zone: a.Zone, Zones: a.Zones, Count: a.Count, Blind: a.Blind, Summary: a.Summary, Book: d.log.Book,
+		Skills: policy.SkillLines(a.Skills),
 	}
 }
 

@@ -32,6 +32,10 @@ func (d *decision) findMeant(m *thread.Message, o thread.Order) (c *thread.Call,
 
 // ordering is the entries that open a turn for a call that a person makes.
 func (d *decision) ordering(m *thread.Message, o thread.Order, plain []memory.Body) []memory.Body {
+	if slices.ContainsFunc(d.agent.Skills, func(s policy.Skill) bool { return s.Off && s.Name == m.Skill }) {
+		ran := d.ranEntry(m, o)
+		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.Tool, State: chat.CallFailed, Text: NotRun("the skill " + m.Skill + " is off; `skills` says why")})
+	}
 	c, again := d.findMeant(m, o)
 	if !again {
 		return append(plain, d.ranEntry(m, o))

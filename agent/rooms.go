@@ -14,6 +14,7 @@ type Room struct {
 	Instructions string                  // behind the team's
 	Model        string                  // that answers where people chose none; "": the first
 	Without      map[string]bool         // names of the tools that are not there
+	Skills       []policy.Skill          // that are there; nil: all
 	Rules        map[string]memory.Rules // of the tools by name, where they are stricter
 }
 
@@ -41,6 +42,9 @@ func (a *Agent) In(channel string) *Agent {
 		b.Instructions = strings.TrimSpace(a.Instructions + "\n\n" + r.Instructions)
 	}
 	b.Tools = slices.DeleteFunc(slices.Clone(a.Tools), func(t policy.Tool) bool { return r.Without[t.Name] })
+	if r.Skills != nil {
+		b.Skills, b.Tools = r.Skills, b.Tools.WithSkills(r.Skills)
+	}
 	for i, t := range b.Tools {
 		if stricter, ok := r.Rules[t.Name]; ok {
 			b.Tools[i].Rules, b.Tools[i].OwnTimeout = stricter, t.OwnTimeout || stricter.Timeout != t.Rules.Timeout

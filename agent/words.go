@@ -74,6 +74,8 @@ func (d *decision) replyTo(c *thread.Command) string {
 		return textForgetWhat
 	case "model":
 		return d.modelReply(c)
+	case "skills":
+		return d.skillsReply()
 	case "mute":
 		return textMuted
 	case "unmute":
@@ -115,7 +117,7 @@ func (d *decision) help(c *thread.Command) string {
 	}
 	grants := slices.ContainsFunc(d.agent.Tools, func(t policy.Tool) bool { return t.Rules.Grants.Most > 0 })
 	for _, w := range vocabulary.Table {
-		if w.Help != "" && (w.Name != "allow" || grants) && (w.Name != "schedules" || d.agent.Schedules.Thread > 0) && (w.Name != "facts" || d.agent.Facts.Most > 0) && (w.Name != "model" || len(d.agent.Models) > 0) {
+		if w.Help != "" && (w.Name != "allow" || grants) && (w.Name != "schedules" || d.agent.Schedules.Thread > 0) && (w.Name != "facts" || d.agent.Facts.Most > 0) && (w.Name != "model" || len(d.agent.Models) > 0) && (w.Name != "skills" || len(d.agent.Skills) > 0) {
 			b.WriteString("- " + w.Help + "\n")
 		}
 	}

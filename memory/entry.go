@@ -33,6 +33,8 @@ type (
 		Unplanned string     `json:"unplanned,omitempty"`
 		// Fact says that it is a word about facts, which were on when it came.
 		Fact bool `json:"fact,omitempty"`
+		// Skill is the skill that it asks for by `use NAME`, where there was one.
+		Skill string `json:"skill,omitempty"`
 	}
 
 	// Edited replaces the text of a message that no model call has seen yet.

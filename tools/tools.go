@@ -82,6 +82,8 @@ type Tool struct {
 	// Reads says that it reads the thread's artifacts, and is of no use where
 	// there are none.
 	Reads bool
+	// Whole says that its results are never cut.
+	Whole bool
 	// Timeout is how long a call may take at the most, by the tool's own clock; 0: a
 	// minute.
 	Timeout time.Duration
@@ -211,7 +213,11 @@ func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Resu
 			result = Failed("%s broke down; this is a fault of the tool, not of the arguments", tool.Name)
 		}
 	}
-	return bounded(tool.Name, b.masked(result)), err
+	if result = b.masked(result); tool.Whole {
+		result.Text = Clean(result.Text)
+		return result, err
+	}
+	return bounded(tool.Name, result), err
 }
 
 // asks asks people, with secrets masked.

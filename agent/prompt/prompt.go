@@ -25,6 +25,7 @@ type Writer struct {
 	Taint  taint.Watch
 
 	Instructions string
+	Skills       string // a line for each, for prompts that offer the tool
 	Examples     []speak.Example
 	Protocol     speak.Protocol
 	Budget       int // tokens of one prompt, tool definitions included; 0: no limit
@@ -66,8 +67,16 @@ func (w Writer) preamble() speak.Prompt {
 	p := speak.Prompt{Examples: w.Examples}
 	var servers string
 	p.Tools, servers = w.Taint.Tools.Shown(w.Thread, w.Taint.Draft)
-	p.System = strings.TrimSpace(w.Instructions) + "\n\n" + textSystem + cannot(p.Tools) + servers + "\nToday is " + w.today() + "." + w.facts()
+	p.System = strings.TrimSpace(w.Instructions) + w.skills(p.Tools) + "\n\n" + textSystem + cannot(p.Tools) + servers + "\nToday is " + w.today() + "." + w.facts()
 	return p
+}
+
+// skills tells the model of the skills, where it may read them.
+func (w Writer) skills(tools []llm.Tool) string {
+	if w.Skills == "" || !slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == thread.SkillTool }) {
+		return ""
+	}
+	return textSkills + w.Skills
 }
 
 // cannot tells the model what it can't do without the tools for it, so that it promises

@@ -64,7 +64,8 @@ func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message
 	m.Quoted = slices.DeleteFunc(m.Quoted, func(q chat.Quote) bool { return erased[q.Ref] })
 	m.Text = i.withoutCode(m.Text)
 	plan, why := i.Agent.ReadPlan(m, cmp.Or(m.Sent, time.Now()))
-	return i.Store.Put(ctx, thread, memory.Message{Message: m, Plan: plan, Unplanned: why, Fact: i.Agent.IsFact(m)}, eventIDs...)
+	said := memory.Message{Message: m, Plan: plan, Unplanned: why, Fact: i.Agent.IsFact(m), Skill: i.Agent.Uses(i.Limits.room(thread), m)}
+	return i.Store.Put(ctx, thread, said, eventIDs...)
 }
 
 // in is the agent of a thread's channel.

@@ -22,6 +22,7 @@ type Message struct {
 	wrote   string // the text as it came
 	changes []edit
 	seen    bool         // a model call has seen it: from then on it stays as it is
+	Skill   string       // its text is asked for, and was there when the message came
 	Form    *Order       // the order of the form that it came from
 	Drawn   bool         // a server's question may have asked for it: it makes no address free
 	Steps   *Turn        // the turn whose steps were the latest when it came
@@ -63,7 +64,7 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 	if !b.Aside {
 		s.noteCaller(b.From.ID)
 	}
-	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text, Steps: s.latestSteps(b.Text)}
+	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text, Skill: b.Skill, Steps: s.latestSteps(b.Text)}
 	switch {
 	case b.Outside:
 		s.hearMessage(m)
@@ -187,6 +188,8 @@ func (s *Thread) takeCommand(m *Message, word, arg string) (ok bool) {
 		s.switchTool(word, arg)
 	case "model":
 		s.chooseModel(arg)
+	case "use":
+		return false // an order, or text
 	case "unschedule", "resume":
 		s.switchSchedule(m, word, arg)
 	case "mute", "unmute":

@@ -4,8 +4,12 @@ import (
 	"slices"
 
 	"nod/chat"
+	"nod/chat/vocabulary"
 	"nod/memory"
 )
+
+// SkillTool is the name of the tool that gives the text of a skill.
+const SkillTool = "skill"
 
 // Order is the call that a message wants run; ok is false for any other message.
 func (m *Message) Order() (o Order, ok bool) {
@@ -14,6 +18,10 @@ func (m *Message) Order() (o Order, ok bool) {
 		return *m.Form, true
 	case m.Aside, m.From.Bot:
 		return Order{}, false
+	case m.Skill != "":
+		if _, name, ok := vocabulary.Parse(m.Text); ok && name == m.Skill { // no edit made it another
+			return Order{Tool: SkillTool, Args: `{"name":"` + name + `"}`}, true
+		}
 	}
 	return parseRun(m.Text)
 }

@@ -59,6 +59,8 @@ func Report(c *thread.Call) string {
 		return r.Text
 	case r.State == chat.CallDone && strings.TrimSpace(r.Text) == "":
 		return head + ": " + phrase.Fate(c) + "."
+	case r.State == chat.CallDone && c.Tool == thread.SkillTool:
+		return head + ": its text stands before the next turn."
 	case r.State == chat.CallDone:
 		return head + ": " + phrase.Fate(c) + ".\n" + speak.Fence(r.Text)
 	case r.State == chat.CallFailed:

@@ -24,12 +24,14 @@ import (
 	"nod/memory/audit"
 	"nod/memory/sqlite"
 	"nod/tools"
+	"nod/tools/skill"
 	"nod/trace/otlp"
 )
 
 type checkCommand struct {
-	Config    string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-	AcceptMCP bool   `name:"accept-mcp" help:"Accept the tools that the MCP servers offer now. This writes the lock file beside the configuration, and is all that check ever writes."`
+	Config       string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	AcceptMCP    bool   `name:"accept-mcp" help:"Accept the tools that the MCP servers offer now. This writes a lock file beside the configuration, and changes nothing else."`
+	AcceptSkills bool   `name:"accept-skills" help:"Accept the skills as they are now, likewise."`
 }
 
 // checkTimeout bounds each connection that is tried.
@@ -57,6 +59,11 @@ func served(cfg *config.Config) bool { return cfg.Slack != nil || cfg.Discord !=
 func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
 	if c.AcceptMCP {
 		if err := acceptMCP(ctx, cfg, log, env.Out); err != nil {
+			return err
+		}
+	}
+	if c.AcceptSkills {
+		if err := acceptSkills(cfg, env.Out); err != nil {
 			return err
 		}
 	}
@@ -92,7 +99,44 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 	for _, s := range k.left {
 		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
 	}
-	return tryAll(ctx, cfg, log, env, bad+len(k.left)+showMCP(ctx, k.mcp, env.Out))
+	bad += len(k.left) + showSkills(k.skills, env.Out)
+	return tryAll(ctx, cfg, log, env, bad+showMCP(ctx, k.mcp, env.Out))
+}
+
+// acceptSkills writes the present skills into their lock file, and lists the changes.
+func acceptSkills(cfg *config.Config, out io.Writer) error {
+	path, now := tools.LockPath(cfg.File(), "skills"), skill.Accept(cfg.Shelf())
+	var was skill.Lock
+	if _, err := tools.ReadLock(path, &was); err != nil {
+		return usage(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(now.Skills)) {
+		if was.Skills[name] != now.Skills[name] {
+			_, _ = fmt.Fprintf(out, "accepted  skill %s\n", name)
+		}
+		delete(was.Skills, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(was.Skills)) {
+		_, _ = fmt.Fprintf(out, "removed   skill %q\n", name)
+	}
+	if err := tools.WriteLock(path, now); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "wrote     %s\n", path)
+	return nil
+}
+
+// showSkills lists the skills, and counts those that are off.
+func showSkills(shelf *skill.Shelf, out io.Writer) (bad int) {
+	for _, s := range shelf.All() {
+		if why := shelf.Off(s.Name); why != "" {
+			bad++
+			_, _ = fmt.Fprintf(out, "FAIL  skill %s is off: %s; look at %s, and run bot check --accept-skills\n", s.Name, why, s.Path)
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "ok    skill %s: accepted\n", s.Name)
+	}
+	return bad
 }
 
 // tryTool tries the service behind a tool.

@@ -18,6 +18,7 @@ import (
 	"nod/tools/command"
 	"nod/tools/details"
 	"nod/tools/mcp"
+	"nod/tools/skill"
 )
 
 // kit is the tools of a file: those that work, each with its rules, and those
@@ -34,6 +35,7 @@ type kit struct {
 	served  map[string]bool // tools of mcp servers, by name
 	// concealed are servers of which no tool is shown: there is no room.
 	concealed []string
+	skills    *skill.Shelf
 
 	list  []tools.Tool
 	errs  []error
@@ -75,6 +77,7 @@ func (k *kit) fill(ctx context.Context, cfg *config.Config, log *slog.Logger) er
 		k.add(c.Name, c.ToolRules, err, t)
 	}
 	k.add("details", config.ToolRules{Risk: tools.Auto}, nil, details.New())
+	k.errs = append(k.errs, k.shelve(cfg, log))
 	err := errors.Join(k.errs...)
 	if err == nil { // no server is started for a file that has mistakes
 		err = k.servers(ctx, cfg, log)
@@ -83,6 +86,20 @@ func (k *kit) fill(ctx context.Context, cfg *config.Config, log *slog.Logger) er
 		k.box, err = tools.NewBox(k.list...)
 	}
 	return err
+}
+
+// shelve takes the skills, and the tool that reads them.
+func (k *kit) shelve(cfg *config.Config, log *slog.Logger) error {
+	var lock skill.Lock
+	if len(cfg.Shelf()) == 0 {
+		return nil
+	}
+	if _, err := tools.ReadLock(tools.LockPath(cfg.File(), "skills"), &lock); err != nil {
+		return err
+	}
+	k.skills = skill.NewShelf(cfg.Skills, cfg.Shelf(), lock, log)
+	k.add(skill.Name, config.ToolRules{Risk: tools.Auto}, nil, k.skills.Tool())
+	return nil
 }
 
 // toolHost is the surroundings of a built-in tool. Its folder is not beside the store:

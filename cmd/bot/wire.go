@@ -19,6 +19,7 @@ import (
 	"nod/agent/run"
 	"nod/agent/speak"
 	"nod/agent/strategy"
+	"nod/agent/thread"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/chat/catchup"
@@ -355,8 +356,12 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 			Rules: r.Approvals.Rules(), OwnTimeout: r.Approvals.Timeout != cfg.Approvals.Timeout, For: r.For,
 		})
 	}
+	for _, s := range cfg.Shelf() {
+		a.Skills = append(a.Skills, policy.Skill{Name: s.Name, Description: s.Description, Off: k.skills.Off(s.Name) != ""})
+	}
+	a.SkillOff, a.Tools = k.skills.Off, a.Tools.WithSkills(a.Skills)
 	k.hide(cfg, a)
-	a.Rooms = rooms(cfg, k, a.Tools)
+	a.Rooms = rooms(cfg, k, a)
 	for _, room := range append([]string{""}, slices.Sorted(maps.Keys(a.Rooms))...) {
 		if err := a.In(room).Fits(); err != nil {
 			if at := cfg.Place("memory.budget_tokens"); at != "" {
@@ -369,22 +374,25 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 }
 
 // rooms are the channels in which something is different. nod's own tools are in each.
-func rooms(cfg *config.Config, k *kit, all policy.Set) map[string]agent.Room {
+func rooms(cfg *config.Config, k *kit, a *agent.Agent) map[string]agent.Room {
 	out := map[string]agent.Room{}
 	for i, r := range cfg.Rooms {
 		room := agent.Room{Instructions: r.Instructions, Model: r.Model, Without: map[string]bool{}}
 		for name := range k.rules {
-			room.Without[name] = name != "details" && !r.Has(name)
+			room.Without[name] = name != "details" && name != thread.SkillTool && !r.Has(name)
 		}
 		if cfg.Written(fmt.Sprintf("channels[%d].approvals", i)) {
 			room.Rules = map[string]memory.Rules{}
-			for _, t := range all {
+			for _, t := range a.Tools {
 				rules := cfg.Approvals // of nod's own tools
 				if own, ok := k.rules[t.Name]; ok {
 					rules = own.Approvals
 				}
 				room.Rules[t.Name] = cfg.Narrow(i, rules).Rules()
 			}
+		}
+		if cfg.Written(fmt.Sprintf("channels[%d].skills", i)) {
+			room.Skills = slices.DeleteFunc(append([]policy.Skill{}, a.Skills...), func(s policy.Skill) bool { return !slices.Contains(r.Skills, s.Name) })
 		}
 		for _, place := range r.In {
 			out[place] = room

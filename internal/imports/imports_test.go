@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"cmd/bot/machine":           {},
 	"cmd/bot/meter":             {"agent/policy", "agent/view", "chat", "chat/inbound", "llm", "llm/queue", "memory"},
 	"cmd/bot/control":           {},
-	"cmd/bot/config":            {"agent/policy", "chat", "edits", "llm/args", "memory", "setting", "tools", "tools/*", "tools/mcp"},
+	"cmd/bot/config":            {"agent/policy", "chat", "edits", "llm/args", "llm/tokens", "memory", "setting", "tools", "tools/*", "tools/mcp"},
 	"internal/imports":          {},
 	"internal/work":             {},
 	"internal/script":           {"*"},

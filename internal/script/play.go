@@ -36,7 +36,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [undeclared] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [direct] [quiet] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
-//	-- options --        protocol=NAME steps=N budget=N idle=DURATION models=NAME,NAME (react, and the last only for group:SRE; the first of them is the fallback) room=TOOL (of instructions and the model spare, without TOOL) dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N raise=N,RULE group:ID=A,B down=N unheard=N shut=NAME
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION models=NAME,NAME (react, and the last only for group:SRE; the first of them is the fallback) skills=NAME,!OFF room-skills=NAME,NAME (a room of instructions and those) room=TOOL (of instructions and the model spare, without TOOL) dm taint growing statuses signs wordless forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N raise=N,RULE group:ID=A,B down=N unheard=N shut=NAME
 //	-- result NAME --    what a tool gives back
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
@@ -164,7 +164,7 @@ func (p *play) start() {
 	for _, e := range append(Rules().Approve, Rules().Deny...) {
 		emoji[e] = true
 	}
-	p.inbox = run.Inbox{Store: store, Emoji: emoji, Agent: p.agent, Factors: phones{}}
+	p.inbox = run.Inbox{Store: store, Emoji: emoji, Agent: p.agent, Limits: run.Limits{Channel: p.limits.Channel}, Factors: phones{}}
 	platform := run.Platform(p.board)
 	switch {
 	case p.console != nil:
@@ -407,6 +407,16 @@ func (p *play) option(o string) {
 		p.limit(key, value)
 	case key == "models":
 		p.models(strings.Split(value, ","))
+	case key == "skills":
+		for _, name := range strings.Split(value, ",") {
+			name, off := strings.CutPrefix(name, "!")
+			p.agent.Skills = append(p.agent.Skills, policy.Skill{Name: name, Description: "About " + name + ".", Off: off})
+		}
+		p.agent.Tools = p.agent.Tools.WithSkills(p.agent.Skills)
+		p.agent.SkillOff = func(name string) string { return map[string]string{"secret": "nobody has accepted it"}[name] }
+	case key == "room-skills":
+		has := slices.DeleteFunc(slices.Clone(p.agent.Skills), func(s policy.Skill) bool { return !slices.Contains(strings.Split(value, ","), s.Name) })
+		p.agent.Rooms = map[string]agent.Room{"board:c": {Instructions: "Mind the room.", Skills: has}}
 	case key == "room":
 		p.agent.Rooms = map[string]agent.Room{"board:c": {Instructions: "Mind the room.", Model: "spare", Without: map[string]bool{value: true}}}
 	case key == "summary":

@@ -94,6 +94,8 @@ func wordCommands() (list []Command) {
 			c.Options = append(c.Options, option{Type: stringOption, Name: "number", Description: "Its number, as `schedules` shows it", Required: true, MaxLength: 9})
 		case vocabulary.Model:
 			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The model's name, or default", MaxLength: 100})
+		case vocabulary.Skill:
+			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The skill's name", Required: true, MaxLength: 64})
 		case vocabulary.Tool:
 			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The tool's name", Required: true, MaxLength: 100, Completed: true})
 		}

@@ -76,6 +76,9 @@ func (c *Config) resolve(dir string) {
 		c.Discord.APIURL = strings.TrimRight(c.Discord.APIURL, "/")
 	}
 	in := func(path string) string { return absolute(dir, path) }
+	if c.Skills != "" {
+		c.Skills = in(c.Skills)
+	}
 	for i, r := range c.Rooms {
 		if r.InstructionsFile != "" {
 			c.Rooms[i].InstructionsFile = in(r.InstructionsFile)

@@ -164,9 +164,9 @@ func tableKeys() (keys []string) {
 	return keys
 }
 
-// common finds the keys that every tool has: the example shows them once. It only names a
-// file of instructions, which would have to be there.
-var common = regexp.MustCompile(`^tools\.(` + strings.Join(tableKeys(), "|") + `)\.(risk|approvals|for)|^tools\.commands\.approvals\.|^channels\.(instructions_file$|approvals\.)`)
+// common finds the keys that every tool has: the example shows them once. It only names
+// files that would have to be there.
+var common = regexp.MustCompile(`^tools\.(` + strings.Join(tableKeys(), "|") + `)\.(risk|approvals|for)|^tools\.commands\.approvals\.|^channels\.((instructions_file|skills)$|approvals\.)`)
 
 func TestExampleHasEveryKey(t *testing.T) {
 	text, err := Schema()

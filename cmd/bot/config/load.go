@@ -83,6 +83,9 @@ func parse(file, dir string, data []byte, o LoadOptions) (*Config, error) {
 	if len(r.mistakes) == 0 {
 		c.resolve(dir)
 		c.readRooms(r, o.Lenient)
+		if !o.Lenient {
+			c.readSkills(r)
+		}
 	}
 	if len(r.mistakes) > 0 {
 		return nil, sorted(r.mistakes)

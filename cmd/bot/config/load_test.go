@@ -50,7 +50,17 @@ func TestMistakes(t *testing.T) {
 				t.Fatal(err)
 			}
 			text, want := archive.Files[0].Data, string(archive.Files[1].Data)
-			_, err = load(string(text), map[string]string{"SET": "value-of-set"})
+			dir := "/etc/nod"
+			if len(archive.Files) > 2 {
+				dir = t.TempDir()
+			}
+			for _, f := range archive.Files[min(2, len(archive.Files)):] {
+				at := filepath.Join(dir, f.Name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, f.Data, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err = parse("nod.yaml", dir, text, LoadOptions{Getenv: environ(map[string]string{"SET": "value-of-set"})})
 			var mistakes Mistakes
 			if !errors.As(err, &mistakes) {
 				t.Fatalf("got %v, want Mistakes", err)

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"nod/llm/tokens"
+	"nod/tools/skill"
 )
 
 // rooms checks what is different in some channels.
@@ -73,5 +76,34 @@ func (c *Config) readRooms(r *report, lenient bool) {
 			r.at(item("channels", i)+".instructions_file", "can't be read, or is larger than 64 KiB: %s", filepath.Base(room.InstructionsFile))
 		}
 		room.Instructions = string(text)
+	}
+}
+
+// Shelf is the skills of the file, as they were when it was loaded.
+func (c *Config) Shelf() []skill.Skill { return c.shelf }
+
+// readSkills reads the folder of skills, and checks the rooms' names of them.
+func (c *Config) readSkills(r *report) {
+	var mistakes []error
+	if c.Skills != "" {
+		c.shelf, mistakes = skill.Read(c.Skills)
+	}
+	for _, m := range mistakes {
+		r.add(r.line("skills"), "skills", "%v", m)
+	}
+	var names []string
+	count, most := tokens.New(c.LLM.Model).Count, c.Memory.BudgetTokens/4
+	for _, s := range c.shelf {
+		names = append(names, s.Name)
+		if n := count(s.Text); n > most {
+			r.add(r.line("skills"), "skills", "%s: has %d tokens, and a quarter of memory.budget_tokens is %d; make it shorter, or that larger", s.Path, n, most)
+		}
+	}
+	for i, room := range c.Rooms {
+		for j, name := range room.Skills {
+			if key := item(item("channels", i)+".skills", j); !slices.Contains(names, name) {
+				r.at(key, "is the name of no skill%s", didYouMean(name, names))
+			}
+		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"nod/tools/mcp"
 	"nod/tools/python"
 	"nod/tools/search"
+	"nod/tools/skill"
 	"nod/tools/wikipedia"
 )
 
@@ -35,6 +36,7 @@ type Config struct {
 	Store     Store             `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
 	LLM       LLM               `yaml:"llm" doc:"The model that thinks"`
 	Models    map[string]*Named `yaml:"models" doc:"Further models, by name; what is absent is as in llm, but one with a base_url of its own inherits neither api_key nor prices"`
+	Skills    string            `yaml:"skills" doc:"A folder of skills, each a folder with a SKILL.md that the model can read; bot check --accept-skills pins them; empty: none"`
 	Facts     Facts             `yaml:"facts" doc:"What people may write down for all threads of a channel; {}: off. Default {}"`
 	Schedules Schedules         `yaml:"schedules" doc:"What people may have asked later, or again and again; {}: off. Default {}"`
 	Rooms     []Room            `yaml:"channels" doc:"What is different in some channels; a thread inherits its channel"`
@@ -51,6 +53,7 @@ type Config struct {
 	Approvals Approvals         `yaml:"approvals" doc:"Who approves risky calls, and how"`
 	Tools     Tools             `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
 
+	shelf []skill.Skill
 	files []setting.Secret // the content of files that it names
 	file  string
 	lines map[string]int // line of every key that the file writes, by its dotted path
@@ -122,6 +125,7 @@ type Room struct {
 	InstructionsFile string   `yaml:"instructions_file" schema:"filled" want:"must name a file, such as ops.md" doc:"A file with them, up to 64 KiB"`
 	Model            string   `yaml:"model" doc:"A name of models: it answers there where people chose no other"`
 	Tools            []string `yaml:"tools" schema:"globs" doc:"Names or patterns of the team's tools that are there; absent: all that are on"`
+	Skills           []string `yaml:"skills" doc:"Names of the team's skills that are there; absent: all"`
 	Approvals        Narrower `yaml:"approvals" doc:"Over those of the section and of each tool; stricter ones only"`
 }
 

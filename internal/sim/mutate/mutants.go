@@ -68,7 +68,7 @@ var conditions = []mutant{
 
 	// The way in of adapters.
 	{"dedupe: the id of a message", "internal/sim/world.go", "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
-	{"dedupe: ids of messages are passed on", inbox, "memory.Message{Message: m, Plan: plan, Unplanned: why}, eventIDs...)", "memory.Message{Message: m, Plan: plan, Unplanned: why})", ""},
+	{"dedupe: ids of messages are passed on", inbox, "thread, said, eventIDs...)", "thread, said)", ""},
 
 	// Approvals.
 	{"tally: one denial decides", approval, "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
@@ -126,8 +126,8 @@ var conditions = []mutant{
 // other.
 var planted = []mutant{
 	{
-		"planted: a word that is delivered twice is handled twice", inbox, "	return i.Store.Put(ctx, thread, memory.Message{Message: m, Plan: plan, Unplanned: why}, eventIDs...)",
-		"	if m.Text == \"help\" {\n		eventIDs = nil\n	}\n	return i.Store.Put(ctx, thread, memory.Message{Message: m, Plan: plan, Unplanned: why}, eventIDs...)",
+		"planted: a word that is delivered twice is handled twice", inbox, "	return i.Store.Put(ctx, thread, said, eventIDs...)",
+		"	if m.Text == \"help\" {\n		eventIDs = nil\n	}\n	return i.Store.Put(ctx, thread, said, eventIDs...)",
 		"an event that was acknowledged is handled exactly once",
 	},
 	{
