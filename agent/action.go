@@ -72,8 +72,12 @@ type (
 		Whole    *Call        // of which it is the half; see [Agent.Half]
 	}
 
-	// Run runs read-only calls, concurrently, and records their results.
-	Run struct{ Calls []memory.Call }
+	// Run runs read-only calls, concurrently, and asks servers how calls stand that go on
+	// there. It records their results. Stop has the servers end these.
+	Run struct {
+		Calls []memory.Call
+		Stop  bool
+	}
 
 	// Preview runs the previews of calls, concurrently, and records [Previewed] of
 	// what each came to. Beside is what may be done meanwhile; nil: nothing.

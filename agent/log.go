@@ -81,11 +81,11 @@ func (l *Log) Append(entries ...memory.Entry) {
 }
 
 // Others lists the other processes that began a call without a result, so that the driver
-// asks whether they still run.
+// asks whether they still run. A call with a handle needs no process.
 func (l *Log) Others() []string {
 	var out []string
 	for _, c := range l.Thread.Running() {
-		if c.Run.By != "" && c.Run.By != l.claim.Self && !slices.Contains(out, c.Run.By) {
+		if c.Run.Handle == nil && c.Run.By != "" && c.Run.By != l.claim.Self && !slices.Contains(out, c.Run.By) {
 			out = append(out, c.Run.By)
 		}
 	}
@@ -96,7 +96,7 @@ func (l *Log) Others() []string {
 func (l *Log) Own() []memory.Call {
 	var out []memory.Call
 	for _, c := range l.Thread.Running() {
-		if c.Run.By != "" && c.Run.By == l.claim.Self {
+		if c.Run.Handle == nil && c.Run.By != "" && c.Run.By == l.claim.Self {
 			out = append(out, c.Call)
 		}
 	}

@@ -32,14 +32,16 @@ func (d *decision) askingNow(q *thread.Question) Action {
 		return endQuestion(q, chat.Dropped)
 	case q != d.thread.AsksNow():
 		return nil
+	case len(q.Replies) > 0: // they came in time, although nobody may have read them then
+		if b := q.Read(q.Replies[0]); b.Answer.How == chat.Unfit || q.Held || q.By == d.log.claim.Self {
+			return Record{[]memory.Body{b}}
+		}
+	}
+	switch {
 	case !d.thread.Now.Before(q.Deadline()):
 		return endQuestion(q, chat.Unanswered)
 	case q.PostedIn == 0:
 		return Post{Post: d.questionPost(q), Look: d.before(q.Seq)}
-	case len(q.Replies) > 0:
-		if b := q.Read(q.Replies[0]); b.Answer.How == chat.Unfit || q.By == d.log.claim.Self {
-			return Record{[]memory.Body{b}}
-		}
 	}
 	return d.sayUnfit(q)
 }
@@ -57,7 +59,7 @@ func (d *decision) askedThen(q *thread.Question) Action {
 func (d *decision) forsaken(q *thread.Question) bool {
 	t := q.Call.Turn
 	return q.Call.Result != nil || q.Refused || t != d.thread.Open || t.Stopped != nil || t.Failed != nil ||
-		!q.Call.Started && q.Claim != d.log.claim.Token
+		!q.Held && !q.Call.Started && q.Claim != d.log.claim.Token
 }
 
 // endQuestion ends a question without a reply.

@@ -31,11 +31,17 @@ func (a *Agent) Interrupted(log *Log) bool {
 	return ok
 }
 
+// textHalfDone is the result of a call whose turn was stopped while its server waited for an
+// answer.
+const textHalfDone = "cancelled: the turn was stopped while the server waited for an answer; what the call had begun may be done in part."
+
 // cancelCall is the end of a call that did not run yet.
 func (d *decision) cancelCall(c *thread.Call) []memory.Body {
 	switch {
-	case c.Result != nil:
+	case c.Result != nil, c.Run.Handle != nil && c.Run.Handle.Repeats:
 		return nil
+	case c.Run.Handle != nil:
+		return []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: textHalfDone}}
 	case c.Started:
 		if r, ok := d.approval().Lost(c); ok {
 			return []memory.Body{r}
@@ -65,16 +71,24 @@ func (d *decision) stopTurn(t *thread.Turn) Action {
 	return d.sayEnd(t, "stopped/"+t.Name, textStopped(t.Stopped.By), t.Stopped.Seen)
 }
 
-// abandonTurn cancels the open calls of a turn that is stopped, or failed.
+// abandonTurn cancels the open calls of a turn that is stopped, or failed. Servers end those
+// that go on there.
 func (d *decision) abandonTurn(t *thread.Turn) Action {
 	var bodies []memory.Body
 	for c := range t.EachCall() {
 		bodies = append(bodies, d.cancelCall(c)...)
 	}
-	if len(bodies) == 0 {
+	if len(bodies) > 0 {
+		return Record{bodies}
+	}
+	var calls []memory.Call
+	for _, c := range d.thread.Tasks() {
+		calls = append(calls, c.Call)
+	}
+	if len(calls) == 0 {
 		return nil
 	}
-	return Record{bodies}
+	return Run{Calls: calls, Stop: true}
 }
 
 // revoking notes revoked grants, for the audit log.

@@ -236,8 +236,19 @@ func (d *decision) pickRuns(last *thread.Step) Action {
 	var reads []memory.Call
 	var effect *thread.Call
 	advancing := false
-	running := slices.ContainsFunc(last.Calls, func(c *thread.Call) bool { return c.Started && c.Result == nil })
+	running := slices.ContainsFunc(last.Calls, func(c *thread.Call) bool { return c.Started && c.Result == nil && !d.goesOn(c) })
 	for _, c := range last.Calls {
+		if c.Run.Handle != nil {
+			if _, ready := d.thread.Resumed(c); c.Result != nil || !ready {
+				continue
+			}
+			if effect == nil && d.goesOn(c) {
+				effect = c
+			} else if !d.goesOn(c) {
+				reads = append(reads, c.Call)
+			}
+			continue
+		}
 		if c.Result != nil || c.Pending() || c.Started || c.Explained(d.thread.Now) || d.approval().Lapsed(c) || d.approval().MustAsk(c) {
 			continue
 		}
@@ -251,7 +262,7 @@ func (d *decision) pickRuns(last *thread.Step) Action {
 		}
 	}
 	if len(reads) > 0 {
-		return Run{reads}
+		return Run{Calls: reads}
 	}
 	if effect == nil || running {
 		return nil
@@ -262,10 +273,17 @@ func (d *decision) pickRuns(last *thread.Step) Action {
 	if effect.Tool == thread.RememberTool {
 		return d.rememberCall(effect)
 	}
-	if act := d.checkPreview(effect); act != nil {
+	if act := d.checkPreview(effect); act != nil && !effect.Started {
 		return act
 	}
 	return d.beginEffect(effect)
+}
+
+// goesOn says whether a side effect goes on now that its server's questions are answered:
+// at most once, as it began.
+func (d *decision) goesOn(c *thread.Call) bool {
+	_, ready := d.thread.Resumed(c)
+	return c.Started && c.Result == nil && c.Run.Handle != nil && !c.Run.Handle.Repeats && ready
 }
 
 // approved begins an approved call before anything else is said or drawn, since its

@@ -21,4 +21,9 @@ type Desk struct {
 	// error means that nobody was asked, in words for the tool. Nil: nobody can be
 	// asked.
 	Ask func(ctx context.Context, q Question) (Answer, error)
+	// Hold keeps the handle of a call that goes on at its server. The tool then returns, and
+	// its result is void: the call is run again with Resumes. Nil: the tool waits itself.
+	Hold func(h Handle)
+	// Resumes is the kept handle. Nil: the call begins.
+	Resumes *Resumed
 }

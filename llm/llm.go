@@ -78,11 +78,12 @@ type Tool struct {
 }
 
 // Result is the result of a tool. Failed says that Text tells the model its mistake and
-// the remedy.
+// the remedy. Unknown says that nobody knows whether the call was done.
 type Result struct {
-	Text   string
-	Failed bool
-	Files  []File
+	Text    string
+	Failed  bool
+	Unknown bool
+	Files   []File
 }
 
 // File is something that a tool made, beyond the text that the model reads.

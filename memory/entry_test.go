@@ -46,6 +46,7 @@ var bodies = []memory.Body{
 	memory.Forgot{By: ada, Before: 3, Horizon: time.Unix(9, 0).UTC(), Callers: []chat.UserID{"ada"}},
 	memory.Question{ID: "c?1", Call: "c", By: "p", Claim: "t", Asks: chat.Question{From: "s", Text: "which?", Schema: "{}"}},
 	memory.Answered{Question: "c?1", Message: 9, Answer: chat.Answer{How: chat.Accepted, By: ada, Text: "that", Values: `{"a":1}`}, Why: "w"},
+	memory.Held{Call: "c", Handle: chat.Handle{Key: "k", Server: "s", Repeats: true, Asks: []chat.Question{{From: "s", Text: "which?"}}}},
 	memory.Belongs{Turn: 1, Who: ada.ID, Rules: []string{"group:S1"}, In: []string{"group:S1"}},
 }
 

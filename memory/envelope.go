@@ -23,7 +23,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"reminded": decode[Reminded], "escalated": decode[Escalated], "notified": decode[Notified],
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
 	"scheduled": decode[Scheduled], "slot": decode[Slot], "unscheduled": decode[Unscheduled], "fact": decode[Remembered], "facts": decode[Recalled],
-	"belongs": decode[Belongs], "question": decode[Question], "answered": decode[Answered],
+	"belongs": decode[Belongs], "question": decode[Question], "answered": decode[Answered], "held": decode[Held],
 }
 
 func decode[T Body](raw json.RawMessage) (Body, error) {

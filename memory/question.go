@@ -24,6 +24,16 @@ type (
 	}
 )
 
+// Held says that a running call goes on at its server. [Started] may follow: a process goes
+// on with the call, and the handle counts no more.
+type Held struct {
+	Call   string      `json:"call"`
+	Handle chat.Handle `json:"held"`
+}
+
+// Kind implements Body.
+func (Held) Kind() string { return "held" }
+
 // Kind implements Body.
 func (Question) Kind() string { return "question" }
 

@@ -28,6 +28,8 @@ func Weigh(log []Entry) int {
 			size += len(b.Text) + bare*len(b.Artifacts)
 		case Question:
 			size += len(b.Asks.Text) + len(b.Asks.Schema)
+		case Held:
+			size += len(b.Handle.Key) + bare*len(b.Handle.Asks)
 		case Answered:
 			size += len(b.Answer.Text) + len(b.Answer.Values)
 		case Trimmed:

@@ -205,7 +205,7 @@ func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Resu
 	if wrong := b.schemas[tool.Name].Check(raw); len(wrong) > 0 {
 		return Failed("%s was not run, its arguments are wrong:\n%s", tool.Name, strings.Join(wrong, "\n")), nil
 	}
-	desk.Ask = b.asks(desk.Ask)
+	desk.Ask, desk.Hold = b.asks(desk.Ask), b.holds(desk.Hold)
 	result, err := run(ctx, tool, Input{Desk: desk, Args: raw})
 	if err != nil {
 		err = fmt.Errorf("run tool %s: %w", tool.Name, err)
@@ -228,6 +228,20 @@ func (b *Box) asks(ask func(context.Context, chat.Question) (chat.Answer, error)
 	return func(ctx context.Context, q chat.Question) (chat.Answer, error) {
 		q.Text, q.Schema = b.Mask.Text(q.Text), b.Mask.Text(q.Schema)
 		return ask(ctx, q)
+	}
+}
+
+// holds keeps handles, with secrets masked in their questions.
+func (b *Box) holds(hold func(chat.Handle)) func(chat.Handle) {
+	if hold == nil || b.Mask == nil {
+		return hold
+	}
+	return func(h chat.Handle) {
+		h.Asks = slices.Clone(h.Asks)
+		for i, q := range h.Asks {
+			h.Asks[i].Text, h.Asks[i].Schema = b.Mask.Text(q.Text), b.Mask.Text(q.Schema)
+		}
+		hold(h)
 	}
 }
 

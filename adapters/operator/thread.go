@@ -389,6 +389,8 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 		return strings.TrimSpace(string(b.Outcome) + " " + strings.Join(p.people(b.By), ", ")), ""
 	case memory.Started:
 		return p.tool(b.Tool), ""
+	case memory.Held:
+		return "goes on at " + p.word(b.Handle.Server), ""
 	case memory.Posted:
 		if b.Refused != "" {
 			return memory.PostName(b.Key) + ": refused", ""

@@ -187,7 +187,7 @@ const silence = 10 * time.Second
 // Patience is how long the process that runs a call may stay silent; ok is false when it
 // need not be watched.
 func (k Case) Patience(c *thread.Call) (left time.Duration, ok bool) {
-	if c.Run.By == "" || c.Run.By == k.Self {
+	if c.Run.Handle != nil || c.Run.By == "" || c.Run.By == k.Self {
 		return 0, false
 	}
 	quiet, heard := k.Silent[c.Run.By]

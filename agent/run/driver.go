@@ -38,7 +38,7 @@ type driver struct {
 	repeats repeats          // of what was recorded last
 	works   map[string]*work // under way, by key
 	// recovered are calls whose outcome this process still had in memory.
-	recovered map[string]bool
+	recovered map[effectID]bool
 	pending   []memory.Body // go with the next commit
 	mail      bool          // something arrived that no commit fetched
 	steps     stepsPost
@@ -235,9 +235,10 @@ func (d *driver) posting() bool {
 // outcomes of its own calls, also if the store lost them.
 func (d *driver) inquire() error {
 	for _, call := range d.log.Own() {
-		if result, over := d.Effects.find(d.thread, call); over {
-			d.recovered[call.ID] = true
-			return d.commit(result)
+		id := d.effectID(call)
+		if came, over := d.Effects.find(id, call); over {
+			d.recovered[id] = true
+			return d.commit(came)
 		}
 	}
 	for _, other := range d.log.Others() {

@@ -141,8 +141,9 @@ type once struct{}
 
 // Complete implements llm.Model.
 func (once) Complete(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Response, error) {
-	if r.Messages[len(r.Messages)-1].Role == llm.ToolRole {
-		return llm.Response{Text: "done", Finish: "stop"}, nil
+	if last := r.Messages[len(r.Messages)-1]; last.Role == llm.ToolRole {
+		text, _, _ := strings.Cut(last.Text, ":")
+		return llm.Response{Text: "done, " + text, Finish: "stop"}, nil
 	}
 	return llm.Response{Calls: []llm.Call{{ID: "1", Name: "act", Args: `{"n":1}`}}, Finish: "tool_calls"}, nil
 }
@@ -222,6 +223,7 @@ type killed struct {
 	open bool // the store stays open
 	ran  int
 	full memory.Full
+	does run.Toolbox // nil: handy
 }
 
 func newKilled(t *testing.T, store script.OpenStore, dir string, open bool, n int64) *killed {
@@ -251,8 +253,12 @@ func (k *killed) begin() {
 	if k.open { // the process lives on, and with it what it does
 		hands = &life{}
 	}
+	does := k.does
+	if does == nil {
+		does = handy{hands, &k.ran}
+	}
 	k.runner = &run.Runner{
-		Store: mortal{k.full, k.life}, Model: once{}, Tools: handy{hands, &k.ran}, Agent: r.Agent, Grace: r.Grace, Effects: r.Effects,
+		Store: mortal{k.full, k.life}, Model: once{}, Tools: does, Agent: r.Agent, Grace: r.Grace, Effects: r.Effects,
 		Platforms: map[string]run.Platform{"board": reached{k.board, k.life}},
 	}
 	k.start()

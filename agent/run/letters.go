@@ -33,10 +33,15 @@ func (l *letters) init(r *Runner) {
 	l.idle, l.last = r.Host.Signal(), false
 }
 
-// send keeps the outcome of a call. The event id is the call's, so that it is
-// kept once.
-func (l *letters) send(thread chat.ThreadID, result memory.Result) {
-	l.put(thread, result, "result/"+result.Call)
+// send keeps the outcome of a call, a result or a handle. The event id is the call's, so
+// that it is kept once.
+func (l *letters) send(thread chat.ThreadID, came memory.Body) {
+	switch b := came.(type) {
+	case memory.Result:
+		l.put(thread, b, "result/"+b.Call)
+	case memory.Held:
+		l.put(thread, b, "held/"+b.Call+"/"+memory.Short(b.Handle.Key))
+	}
 }
 
 // put has an entry put until it is.
@@ -65,7 +70,7 @@ func (l *letters) beside(do func()) {
 // log says that it began it: the commit that failed was done all the same. Whoever
 // holds the thread here finds that out for itself; it is another process that would
 // wait for as long as this one lives.
-func (l *letters) disown(thread chat.ThreadID, c memory.Call, by string) {
+func (l *letters) disown(id effectID, c memory.Call, by string) {
 	l.beside(func() {
 		wait, pause := backoff{}, l.r.Host.Signal()
 		for next := disownAfter; ; next = min(wait.next(), longPause) {
@@ -73,14 +78,14 @@ func (l *letters) disown(thread chat.ThreadID, c memory.Call, by string) {
 				return // the next process finds that this one is gone
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), letterWait)
-			log, err := l.r.Store.Read(ctx, thread)
+			log, err := l.r.Store.Read(ctx, id.thread)
 			cancel()
 			if err != nil {
 				continue
 			}
 			if awaited(log, c.ID, by) {
-				if result, ok := l.r.Effects.disown(effectID{thread, c.ID}, c); ok {
-					l.deliver(thread, result, "result/"+c.ID)
+				if result, ok := l.r.Effects.disown(id, c); ok {
+					l.deliver(id.thread, result, "result/"+c.ID)
 				}
 			}
 			return
@@ -97,6 +102,8 @@ func awaited(log []memory.Entry, call, by string) (yes bool) {
 		switch b := e.Body.(type) {
 		case memory.Started:
 			yes = yes || b.Call == call && b.By == by
+		case memory.Held:
+			yes = yes && b.Call != call
 		case memory.Result:
 			if b.Call == call {
 				return false
@@ -169,15 +176,17 @@ type Effects struct {
 }
 
 type effect struct {
-	result memory.Result
-	over   bool
+	came memory.Body // a result or a handle
+	over bool
 }
 
 // effectID names a call: its id alone is one of its thread, and that of another
-// thread may be the same, as in a store of the first version.
+// thread may be the same, as in a store of the first version. A call that goes on after a
+// handle is another effect.
 type effectID struct {
 	thread chat.ThreadID
 	call   string
+	phase  int
 }
 
 // mostEffects is how many calls are remembered that are over.
@@ -199,14 +208,14 @@ func (e *Effects) begin(call effectID) (fresh bool) {
 
 // find gives the outcome of a call that this process began, or was about to; over is
 // false while it runs.
-func (e *Effects) find(thread chat.ThreadID, c memory.Call) (result memory.Result, over bool) {
+func (e *Effects) find(id effectID, c memory.Call) (came memory.Body, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch known := e.of[effectID{thread, c.ID}]; {
+	switch known := e.of[id]; {
 	case known == nil:
 		return agent.Unbegun(c, !e.forgot), true
 	default:
-		return known.result, known.over
+		return known.came, known.over
 	}
 }
 
@@ -230,14 +239,14 @@ func (e *Effects) drop(call effectID) {
 	delete(e.of, call)
 }
 
-func (e *Effects) end(call effectID, result memory.Result) {
+func (e *Effects) end(call effectID, came memory.Body) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.keep(call, result)
+	e.keep(call, came)
 }
 
-func (e *Effects) keep(call effectID, result memory.Result) {
-	e.of[call] = &effect{result, true}
+func (e *Effects) keep(call effectID, came memory.Body) {
+	e.of[call] = &effect{came, true}
 	if e.done = append(e.done, call); len(e.done) > mostEffects {
 		e.forgot = true
 		delete(e.of, e.done[0])

@@ -165,7 +165,8 @@ func (d *driver) fetchImages(ctx context.Context, req llm.Request) error {
 // mostReads is how many read-only calls of a thread run at once.
 const mostReads = 8
 
-// reads begins the read-only calls that are not under way, as many as may be.
+// reads begins the read-only calls that are not under way, as many as may be. A server is
+// asked by the same means how a call stands that goes on there.
 func (d *driver) reads(act agent.Run) (begun bool) {
 	running := 0
 	for _, c := range act.Calls {
@@ -179,15 +180,18 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 		}
 		running++
 		begun = true
-		desk := d.Agent.Desk(d.log)
+		desk := d.desk(c)
+		if desk.Resumes != nil {
+			desk.Resumes.Stop = act.Stop
+		}
 		d.begin("read/"+c.ID, asks, func(ctx context.Context) outcome {
 			desk.Ask = d.asker(c.ID, nil)
-			result := d.tool(ctx, c, desk)
+			came := d.tool(ctx, c, desk)
 			return outcome{settle: func() error {
 				if d.stale(c.ID) {
 					return nil
 				}
-				return d.commit(result)
+				return d.commit(came)
 			}}
 		})
 	}
@@ -200,11 +204,12 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 func (d *driver) effect(act agent.Effect) error {
 	// It counts as begun from here on: another driver of this process that finds
 	// Started must not take it for a call that nobody runs.
-	id := effectID{d.thread, act.Call.ID}
+	id := d.effectID(act.Call)
+	desk := d.desk(act.Call)
 	fresh := d.Effects.begin(id)
 	defer func() { // also after a panic
 		if fresh {
-			d.unbegin(act.Call, act.Started.By)
+			d.unbegin(id, act.Call, act.Started.By)
 		}
 	}()
 	if err := d.commit(act.Started); err != nil {
@@ -223,19 +228,18 @@ func (d *driver) effect(act agent.Effect) error {
 		fresh = false
 		return d.commit(cancelled)
 	}
-	desk := d.Agent.Desk(d.log)
 	fresh = false
 	d.begin("effect/"+act.Call.ID, acts, func(ctx context.Context) outcome {
 		ctx, limit, stop := patience.With(ctx, act.Started.Within+overtime, context.DeadlineExceeded)
 		defer stop()
 		desk.Ask = d.asker(act.Call.ID, limit)
-		result := d.tool(ctx, act.Call, desk)
-		d.Effects.end(id, result)
-		return outcome{letter: &result, settle: func() error {
-			if d.recovered[act.Call.ID] {
+		came := d.tool(ctx, act.Call, desk)
+		d.Effects.end(id, came)
+		return outcome{letter: came, settle: func() error {
+			if d.recovered[id] {
 				return nil
 			}
-			return d.commit(result)
+			return d.commit(came)
 		}}
 	})
 	return nil
@@ -244,18 +248,42 @@ func (d *driver) effect(act agent.Effect) error {
 // unbegin takes back the start of a call. Another holder of the thread may wait for the
 // call's outcome meanwhile, and must look again; another process learns only from this
 // that there will be none.
-func (d *driver) unbegin(c memory.Call, by string) {
-	d.Effects.drop(effectID{d.thread, c.ID})
+func (d *driver) unbegin(id effectID, c memory.Call, by string) {
+	d.Effects.drop(id)
 	d.letters.put(d.thread, memory.Due{}, "look/"+c.ID+"/"+memory.Short(d.held.Token))
-	d.letters.disown(d.thread, c, by)
+	d.letters.disown(id, c, by)
+}
+
+// effectID names the effect with which a call begins, or goes on.
+func (d *driver) effectID(c memory.Call) effectID {
+	id := effectID{d.thread, c.ID, 0}
+	if known := d.log.Thread.Calls[c.ID]; known != nil {
+		id.phase = known.Run.Phase
+	}
+	return id
+}
+
+// desk is the view that a call has of the thread. It holds the handle of one that goes on.
+func (d *driver) desk(c memory.Call) chat.Desk {
+	desk := d.Agent.Desk(d.log)
+	if known := d.log.Thread.Calls[c.ID]; known != nil {
+		desk.Resumes, _ = d.log.Thread.Resumed(known)
+	}
+	return desk
 }
 
 // overtime is how long a tool may take to notice that its own timeout is over.
 const overtime = 5 * time.Second
 
-// tool runs one call and keeps the files that it made.
-func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory.Result {
+// tool runs one call and keeps the files that it made. It gives the result, or the handle of
+// a call that goes on at its server.
+func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory.Body {
 	start := d.Host.Now()
+	if desk.Resumes != nil {
+		start = desk.Resumes.Since
+	}
+	var held *chat.Handle
+	desk.Hold = func(h chat.Handle) { held = &h }
 	desk.Thread, desk.Key = d.thread, d.thread.String()+"#"+c.ID
 	desk.Open = func(ctx context.Context, f chat.File) ([]byte, error) {
 		return d.Store.Blob(ctx, d.thread, f.Blob)
@@ -272,8 +300,14 @@ func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory
 			r.Text = "The tool failed inside. Do without it, and say so."
 		}
 	}
+	if held != nil {
+		return memory.Held{Call: c.ID, Handle: *held}
+	}
 	out := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: r.Text, Origin: d.Agent.Tools.Origin(c.Tool)}
-	if r.Failed {
+	switch {
+	case r.Unknown:
+		out.State = chat.CallUnknown
+	case r.Failed:
 		out.State = chat.CallFailed
 	}
 	for _, f := range r.Files {

@@ -17,7 +17,10 @@ func (d *driver) showWork() {
 			return
 		}
 	} else {
-		w.Since = now
+		if w.Since.IsZero() { // of a task it is known from the log
+			w.Since = now
+		}
+		w.For, _ = chat.Mark(now.Sub(w.Since))
 	}
 	d.show(w)
 }

@@ -58,7 +58,7 @@ func (d *driver) showSteps(next agent.Action) {
 func (d *driver) drawSteps(now bool) {
 	p, ref, look, ok := d.Agent.StepsPost(d.log)
 	s, clock := &d.steps, d.Host.Now()
-	if ok && (!d.shown.Next.IsZero() || p.Steps.Status == d.shown.What && d.platform.Able().Wordless) {
+	if ok && (!d.shown.Next.IsZero() || p.Steps.Status == d.shown.What && (d.platform.Able().Wordless || len(d.log.Thread.Tasks()) > 0)) {
 		p.Steps.Status = d.shown.String()
 	}
 	switch {

@@ -29,15 +29,15 @@ const (
 // outcome is the result of a work.
 type outcome struct {
 	key    string
-	settle func() error   // takes it into the log, in the driver's goroutine
-	letter *memory.Result // goes by letter when the driver can't do that any more
-	cut    bool           // it was ended, so that nothing came of it
+	settle func() error // takes it into the log, in the driver's goroutine
+	letter memory.Body  // goes by letter when the driver can't do that any more
+	cut    bool         // it was ended, so that nothing came of it
 }
 
 // post sends the outcome by letter, if it is one that must not be lost.
 func (o outcome) post(d *driver) {
 	if o.letter != nil {
-		d.letters.send(d.thread, *o.letter)
+		d.letters.send(d.thread, o.letter)
 	}
 }
 

@@ -94,6 +94,10 @@ type Run struct {
 	Over   time.Time      // when its result came
 	Heard  uint64         // Seq of its result
 	Late   *memory.Result // the real outcome, after it was called unknown
+
+	Handle *chat.Handle // the call goes on at its server
+	Since  time.Time    // when its first handle came
+	Phase  int          // how many handles came
 }
 
 // Use is the use of a grant by a call.

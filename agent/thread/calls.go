@@ -129,7 +129,7 @@ func (c *Call) Reason() *memory.Reason {
 
 // Unsettled says whether the call waits for people or for its outcome.
 func (c *Call) Unsettled() bool {
-	return c.Result == nil && (c.Pending() || c.Started || c.Votes.Button)
+	return c.Result == nil && (c.Pending() || c.Started || c.Run.Handle != nil || c.Votes.Button)
 }
 
 // WaitsToBegin says whether the call was approved and did not begin.

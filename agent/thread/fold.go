@@ -141,8 +141,10 @@ func (s *Thread) addCall(e memory.Entry) {
 		}
 	case memory.Started:
 		if c := s.Calls[b.Call]; c != nil {
-			c.Started, c.Run.By, c.Run.Within = true, b.By, b.Within
+			c.Started, c.Run.By, c.Run.Within, c.Run.Handle = true, b.By, b.Within, nil
 		}
+	case memory.Held:
+		s.takeHeld(e, b)
 	case memory.Result:
 		s.takeResult(e, b)
 	case memory.Lost:

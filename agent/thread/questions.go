@@ -31,6 +31,7 @@ type Question struct {
 	Replies  []*Message // that are not read yet
 	Unfit    []memory.Answered
 	Over     *memory.Answered
+	Held     bool // of a call that goes on at its server: no process waits for the answer
 	late     bool // the person wrote since it ended without their answer
 }
 
@@ -48,6 +49,53 @@ func (s *Thread) takeQuestion(e memory.Entry, b memory.Question) {
 	}
 	s.Questions = append(s.Questions, &Question{Question: b, Seq: e.Seq, Call: c})
 	s.nextQuestion()
+}
+
+// takeHeld takes the handle of a call, and the questions beside it.
+func (s *Thread) takeHeld(e memory.Entry, b memory.Held) {
+	c := s.Calls[b.Call]
+	if c == nil || c.Result != nil || c.Run.Handle != nil && c.Run.Handle.Key == b.Handle.Key {
+		return
+	}
+	if c.Run.Phase++; c.Run.Phase == 1 {
+		c.Run.Since = e.At
+	}
+	c.Run.Handle = &b.Handle
+	for i, asks := range b.Handle.Asks {
+		q := memory.Question{ID: fmt.Sprintf("%s?%d-%d", c.ID, c.Run.Phase, i+1), Call: c.ID, Asks: asks}
+		s.Questions = append(s.Questions, &Question{Question: q, Seq: e.Seq, Call: c, Held: true})
+	}
+	s.nextQuestion()
+}
+
+// Resumed is a call as its tool goes on with it; nil where the call begins. It is not ready
+// while people have questions of its server to answer.
+func (s *Thread) Resumed(c *Call) (r *chat.Resumed, ready bool) {
+	if c.Run.Handle == nil {
+		return nil, true
+	}
+	r = &chat.Resumed{Handle: *c.Run.Handle, Since: c.Run.Since}
+	for i := range r.Asks {
+		q := s.QuestionOf(fmt.Sprintf("%s?%d-%d", c.ID, c.Run.Phase, i+1))
+		if q == nil || q.Over == nil {
+			return r, false
+		}
+		r.Answers = append(r.Answers, q.Over.Answer)
+	}
+	return r, true
+}
+
+// Tasks lists the calls of the open turn that go on at a server by themselves.
+func (s *Thread) Tasks() (out []*Call) {
+	if s.Open == nil {
+		return nil
+	}
+	for c := range s.Open.EachCall() {
+		if c.Result == nil && c.Run.Handle != nil && c.Run.Handle.Repeats {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // QuestionOf finds a question by its id.

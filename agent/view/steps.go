@@ -139,6 +139,8 @@ func waits(s *thread.Thread, t *thread.Turn) (now []string) {
 			now = append(now, "Waiting for "+t.Requester.Display()+"'s answer to "+s.Inquirer(c))
 		case c.WaitsToBegin() && len(s.Running()) > 0:
 			next = append(next, c.Tool)
+		case c.Run.Handle != nil && c.Run.Handle.Repeats:
+			running = append(running, c.Tool+" at "+c.Run.Handle.Server)
 		default:
 			running = append(running, c.Tool)
 		}
@@ -166,7 +168,11 @@ func Work(s *thread.Thread) chat.Work {
 	case t.Stopped != nil:
 		return chat.Work{What: "Stopping", On: t.ReplyTo()}
 	default:
-		return chat.Work{What: Status(s, t), On: t.ReplyTo()}
+		w := chat.Work{What: Status(s, t), On: t.ReplyTo()}
+		if tasks := s.Tasks(); len(tasks) > 0 {
+			w.Since = tasks[0].Run.Since
+		}
+		return w
 	}
 }
 

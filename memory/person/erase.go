@@ -168,7 +168,7 @@ func (e *eraser) of(call string) bool {
 // person, and from what the person asked for or gave a reason for.
 var wording = map[string]any{
 	"text": gone, "answer": gone, "thought": gone, "reason": gone, "why": gone, "err": gone, "refused": gone, "plain": gone,
-	"values": gone, "args": "{}", "echo": nil, "marks": nil, "artifacts": nil, "file": nil,
+	"values": gone, "handle": gone, "args": "{}", "echo": nil, "marks": nil, "artifacts": nil, "file": nil,
 }
 
 // erase gives an entry without the words that go, and without the person's ids, names and

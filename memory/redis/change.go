@@ -52,7 +52,7 @@ func restoredChange(thread chat.ThreadID, seq uint64, raw []string) *change {
 func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) {
 	for _, e := range entries {
 		switch e.Body.(type) {
-		case memory.Started, memory.Step, memory.Asked:
+		case memory.Started, memory.Held, memory.Step, memory.Asked:
 			c.durable = true
 		}
 	}
