@@ -42,6 +42,8 @@ type Agent struct {
 	Skills       []policy.Skill           // that the model can read by its tool
 	SkillOff     func(name string) string // says for the word `skills` why one is off; "" when it is on
 
+	Alerts map[string]policy.Alert // by name
+
 	// Name is the name in the file of the model that these fields are about; "" of the first.
 	Name     string
 	Models   map[string]Model // the others, by that name

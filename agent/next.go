@@ -103,7 +103,7 @@ type decision struct {
 func (a *Agent) on(log *Log) *decision { return &decision{agent: a, thread: log.Thread, log: log} }
 
 func (d *decision) approval() approval.Case {
-	return approval.Case{Thread: d.thread, Tools: d.agent.Tools, Taint: d.taint(), Key: d.agent.Key, Clock: d.log.claim.Now, Since: d.log.claim.Since, Self: d.log.claim.Self, Silent: d.log.silent, Schedules: d.agent.Schedules, Zone: d.agent.zoneOf}
+	return approval.Case{Thread: d.thread, Tools: d.tools(), Taint: d.taint(), Key: d.agent.Key, Clock: d.log.claim.Now, Since: d.log.claim.Since, Self: d.log.claim.Self, Silent: d.log.silent, Schedules: d.agent.Schedules, Zone: d.agent.zoneOf}
 }
 
 func (d *decision) prompt() prompt.Writer {
@@ -116,7 +116,7 @@ func (d *decision) prompt() prompt.Writer {
 }
 
 func (d *decision) taint() taint.Watch {
-	return taint.Watch{On: d.agent.Taint, Tools: d.agent.Tools, Thread: d.thread, Draft: d.branch}
+	return taint.Watch{On: d.agent.Taint, Tools: d.tools(), Thread: d.thread, Draft: d.branch}
 }
 
 // records is the action that commits entries; nil where there are none.

@@ -45,7 +45,10 @@ func (d *decision) notices() Action {
 	if act := d.unentitled(); act != nil {
 		return act
 	}
-	return d.slotLines()
+	if act := d.slotLines(); act != nil {
+		return act
+	}
+	return d.incidents()
 }
 
 // identifyAsker looks up the groups of a person who asks for help, since their tools

@@ -164,7 +164,7 @@ func (d *decision) identify(t *thread.Turn) Action {
 	}
 	var unknown []chat.UserID
 	for _, u := range t.Senders(d.thread.Last) {
-		if _, known := t.Belongs[u.ID]; !known {
+		if _, known := t.Belongs[u.ID]; !known && u.Alert() == "" {
 			unknown = append(unknown, u.ID)
 		}
 	}

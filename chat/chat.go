@@ -7,6 +7,7 @@ package chat
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,6 +29,22 @@ type User struct {
 	// Kind says what tells this person from a colleague, where the platform does: guest, or
 	// other organisation. Cards show it beside the name, which anybody may take.
 	Kind string `json:"kind,omitempty"`
+}
+
+// AlertUser is the author of alerts. No platform has such an id.
+func AlertUser(name string) User {
+	return User{ID: UserID(alertID + name), Name: "alert " + name, Bot: true}
+}
+
+const alertID = "alert:"
+
+// Alert is the name of the alert whose author this is; "" for everybody else.
+func (u User) Alert() string {
+	name, _ := strings.CutPrefix(string(u.ID), alertID)
+	if name == string(u.ID) {
+		return ""
+	}
+	return name
 }
 
 // Includes says whether somebody is one of these people.

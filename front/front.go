@@ -36,6 +36,7 @@ type Common struct {
 	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
 
 	Inbox   Inbox
+	Alerts  Alerts // nil: no bot's messages are alerts
 	Origin  Origin // nil: posts bear no sign
 	Logger  *slog.Logger
 	HTTP    *http.Client

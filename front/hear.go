@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -14,6 +15,29 @@ const (
 	FollowThread   = "thread"   // nobody need
 	FollowMentions = "mentions" // everybody has to
 )
+
+// Alerts takes the messages of bots that are alerts. A bot is platform:ID.
+type Alerts interface {
+	// Named says whether messages of one of these bots are alerts.
+	Named(bots ...string) bool
+	// Heard takes a message of such a bot. thread is where it is to be answered. ours is
+	// false where it is no alert after all. An error means that it is not durable.
+	Heard(ctx context.Context, bots []string, thread chat.ThreadID, m chat.Message) (ours bool, err error)
+}
+
+// Alert takes the message of a bot that may be an alert. read makes it readable.
+func (c Common) Alert(ctx context.Context, platform string, ids []string, thread chat.ThreadID, read func() chat.Message) (ours bool, err error) {
+	var bots []string
+	for _, id := range ids {
+		if id != "" {
+			bots = append(bots, platform+":"+id)
+		}
+	}
+	if c.Alerts == nil || !c.Alerts.Named(bots...) {
+		return false, nil
+	}
+	return c.Alerts.Heard(ctx, bots, thread, read())
+}
 
 // Spoken is a message of a thread, before it is known whether it is for the bot.
 type Spoken struct {

@@ -225,6 +225,11 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		case b.Forgot:
 			l.Outcome = "forgotten"
 		}
+	case Message:
+		if b.Alert == nil || b.Alert.As == "" || b.Alert.As == AlertAgain {
+			return l, false
+		}
+		l.Event, l.Outcome, l.By = "alert", string(b.Alert.As), []chat.UserID{b.From.ID}
 	case Forgot:
 		l.Event, l.By = "forgot", []chat.UserID{b.By.ID}
 	case Erased:

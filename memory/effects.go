@@ -96,6 +96,8 @@ func (f *Effects) add(thread chat.ThreadID, e Entry) {
 		f.Settled = append(f.Settled, b.Call)
 	case Trimmed:
 		f.Base = max(f.Base, b.Before)
+	case Incidents:
+		f.Base, f.Erase = max(f.Base, b.Done+1), true
 	case Forgot:
 		f.Base, f.Erase = max(f.Base, b.Before), true
 	}

@@ -35,6 +35,7 @@ type (
 		Fact bool `json:"fact,omitempty"`
 		// Skill is the skill that it asks for by `use NAME`, where there was one.
 		Skill string `json:"skill,omitempty"`
+		Alert *Alert `json:"alert,omitempty"` // of one that is an alert
 	}
 
 	// Edited replaces the text of a message that no model call has seen yet.

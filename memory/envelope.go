@@ -24,6 +24,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
 	"scheduled": decode[Scheduled], "slot": decode[Slot], "unscheduled": decode[Unscheduled], "fact": decode[Remembered], "facts": decode[Recalled],
 	"belongs": decode[Belongs], "question": decode[Question], "answered": decode[Answered], "held": decode[Held],
+	"incidents": decode[Incidents],
 }
 
 func decode[T Body](raw json.RawMessage) (Body, error) {

@@ -181,6 +181,9 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	if put := a.asides.completes(&m); put {
 		return errNotOurs
 	}
+	if ours, err := a.alert(ctx, m); ours || err != nil {
+		return a.Put(true, err)
+	}
 	w, err := a.route(ctx, m, later)
 	if err != nil {
 		return err
@@ -215,6 +218,19 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 		a.open(opening{w.place, out.Text, a.asked(m)})
 	}
 	return nil
+}
+
+// alert takes a message that is an alert.
+func (a *Adapter) alert(ctx context.Context, m api.Message) (ours bool, err error) {
+	if !a.written(m) || a.asked(m) != nil || !m.Author.Bot && m.WebhookID == "" || a.o.Alerts == nil {
+		return false, nil
+	}
+	w, err := a.place(ctx, m)
+	if err != nil {
+		return false, err
+	}
+	thread := api.ThreadID(w.place)
+	return a.o.Alert(ctx, Platform, []string{m.Author.ID, m.WebhookID}, thread, func() chat.Message { return a.convert(ctx, thread, m) })
 }
 
 // convert makes a message readable. Files that can't be had soon are left out;

@@ -99,6 +99,9 @@ func (a *Adapter) threadOf(ev api.Event) chat.ThreadID {
 
 // message puts a message into its thread, unless it is not for the bot.
 func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) error {
+	if ours, err := a.alert(ctx, ev); ours || err != nil {
+		return a.Put(true, err)
+	}
 	to, err := a.route(ctx, ev)
 	if errors.Is(err, errNotOurs) {
 		return nil
@@ -130,6 +133,19 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 		a.working.begins(thread)
 	}
 	return a.Put(fresh, err)
+}
+
+// alert takes a message that is an alert.
+func (a *Adapter) alert(ctx context.Context, ev api.Event) (ours bool, err error) {
+	if _, bot, _ := a.author(ev); !bot || a.own(ev) || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
+		return false, nil
+	}
+	thread := a.threadOf(ev)
+	return a.o.Alert(ctx, Platform, []string{ev.BotID, ev.User}, thread, func() chat.Message {
+		m := a.convert(ctx, thread, ev)
+		m.Quoted = a.words(ctx).passedOn(ev, m.From)
+		return m
+	})
 }
 
 // complete adds to a message what has to be fetched first: what was said in a

@@ -54,6 +54,10 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 	if s.beyond(b.Sent) || s.repeated(b.Message) {
 		return
 	}
+	if b.Alert != nil {
+		s.takeAlert(e, b)
+		return
+	}
 	if b.Sent.After(s.Span.Last) {
 		s.Span.Last = b.Sent
 	}
@@ -279,14 +283,14 @@ func (s *Thread) requeue(msgs []*Message) {
 	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// queues says whether a message waits while a turn runs. An order waits, and so does each
-// message behind an order.
+// queues says whether a message waits while a turn runs. One that goes alone waits, and
+// so does each message behind it.
 func (s *Thread) queues(m *Message) bool {
 	return m.Alone() || len(s.Inbox.Waiting) > 0 && !m.Aside
 }
 
-// together is how many waiting messages open one turn: an order or a time of a schedule
-// alone, or all messages before the next of these.
+// together is how many waiting messages open one turn: one that goes alone, or all messages
+// before the next of these.
 func together(waiting []*Message) int {
 	for i, m := range waiting {
 		if m.Alone() {

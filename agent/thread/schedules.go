@@ -202,7 +202,7 @@ func (m *Message) Since(b *memory.Slot) bool {
 // Alone says whether the message is a turn of its own: an order, or a time of a schedule.
 func (m *Message) Alone() bool {
 	_, ok := m.Order()
-	return ok || m.Slot != nil
+	return ok || m.Slot != nil || m.byAlert()
 }
 
 // planned is the form in which the model asks for a schedule.

@@ -35,6 +35,7 @@ type Thread struct {
 	Corrections []*Correction // that were not said yet, or were
 
 	Artifacts []*Artifact
+	Incidents []*Incident
 	Questions []*Question // of tools to people, of which something is left to do
 
 	Kept     int // entries since the log's base

@@ -15,21 +15,35 @@ import (
 
 	"nod/agent/run"
 	"nod/chat"
+	"nod/cmd/bot/hooks"
 )
 
 // pingTimeout bounds how long /readyz waits for the store.
 const pingTimeout = 2 * time.Second
 
-// bind takes the address of http.listen; nil where the file has none.
-func (p *program) bind(ctx context.Context) (net.Listener, error) {
+// bind takes the addresses of http.listen and http.hooks; nil where the file has none.
+func (p *program) bind(ctx context.Context) (health, posts net.Listener, err error) {
 	if p.cfg.HTTP == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.cfg.HTTP.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen on http.listen: %w", err)
+	if health, err = (&net.ListenConfig{}).Listen(ctx, "tcp", p.cfg.HTTP.Listen); err != nil {
+		return nil, nil, fmt.Errorf("listen on http.listen: %w", err)
 	}
-	return l, nil
+	if p.cfg.HTTP.Hooks == "" {
+		return health, nil, nil
+	}
+	if posts, err = (&net.ListenConfig{}).Listen(ctx, "tcp", p.cfg.HTTP.Hooks); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("listen on http.hooks: %w", err), health.Close())
+	}
+	return health, posts, nil
+}
+
+// takePosts takes POSTs of alerts until ctx is done.
+func (p *program) takePosts(ctx context.Context, l net.Listener) error {
+	s := &hooks.Server{
+		Alerts: p.cfg.Alerts, Put: p.alerts.Posted, Draining: p.draining.Load, Observe: p.alerts.Observe, Log: p.log, Now: time.Now,
+	}
+	return s.Run(ctx, l)
 }
 
 // listen serves /healthz, /readyz and /metrics until ctx is done.

@@ -142,7 +142,7 @@ func lint(t *testing.T, metrics string) {
 func TestListenEnds(t *testing.T) {
 	t.Parallel()
 	p := &program{meter: meter.New(nil), log: slog.New(slog.DiscardHandler), cfg: &config.Config{HTTP: &config.HTTP{Listen: "127.0.0.1:0"}}}
-	l, err := p.bind(t.Context())
+	l, _, err := p.bind(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

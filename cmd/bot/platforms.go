@@ -37,7 +37,7 @@ func common(cfg *config.Config, follow string, bots, allow []string) front.Commo
 func (p *program) connects(c *front.Common, platform string) {
 	inbox := p.inbox()
 	c.Inbox, c.Emoji, c.Logger = inbox, inbox.Emoji, p.log.With("platform", platform)
-	c.Origin = p
+	c.Origin, c.Alerts = p, p.alerts
 	c.Observe, c.HTTP = p.meter.Connection(platform), p.calls
 }
 

@@ -17,6 +17,7 @@ import (
 	"nod/adapters/operator"
 	"nod/adapters/slack"
 	"nod/agent/run"
+	"nod/chat"
 	"nod/cmd/bot/config"
 )
 
@@ -128,7 +129,7 @@ func (p *program) lost(name string, err error, of int) error {
 // runner claims nothing more and finishes its work. The adapters stay connected until
 // then, so that it can still post. Messages meanwhile are stored for the next process.
 func (p *program) serve(ctx context.Context, platforms map[string]platform, page *operator.Page, r reload) error {
-	listens, err := p.bind(ctx) // before anything is connected, and a turn begun that would end with it
+	listens, posts, err := p.bind(ctx) // before anything is connected, and a turn begun that would end with it
 	if err != nil {
 		return err
 	}
@@ -155,6 +156,15 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 		defer release()
 		return p.drive(ctx, served)
 	})
+	if len(p.cfg.Alerts) > 0 {
+		p.alerts.Begin = func(ctx context.Context, channel string, post chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+			return begin(ctx, served, channel, post, look)
+		}
+		all.Go(func() error { return p.alerts.Run(ctx) })
+	}
+	if posts != nil {
+		all.Go(func() error { return p.takePosts(drained, posts) })
+	}
 	if p.spans != nil {
 		all.Go(func() error { return p.spans.run(drained, p, served) })
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/agent/run"
+	"nod/agent/run/keeper"
 	"nod/agent/speak"
 	"nod/agent/strategy"
 	"nod/agent/thread"
@@ -24,6 +27,7 @@ import (
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/cmd/bot/config"
+	"nod/cmd/bot/hooks"
 	"nod/cmd/bot/meter"
 	"nod/llm"
 	"nod/llm/demo"
@@ -50,6 +54,7 @@ type program struct {
 	meter    *meter.Meter
 	spans    *tracer      // nil: none
 	calls    *http.Client // of the platforms
+	alerts   *keeper.Keeper
 
 	effects    *run.Effects
 	standings  *run.Standings
@@ -120,6 +125,10 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 		return nil, unusable(err)
 	}
 	p.birth = birth.At
+	p.alerts = &keeper.Keeper{Store: p.store, Rules: hooks.Rules(cfg.Alerts), Log: log, Observe: func(string, string) {}}
+	if len(cfg.Alerts) > 0 {
+		p.alerts.Observe = p.meter.Alerts()
+	}
 	p.spans = p.newTracer()
 	p.keeping = p.keepAudit()
 	return p, nil
@@ -200,6 +209,23 @@ func channelOf(thread chat.ThreadID) string {
 		return discordapi.PlaceOf(thread).Channel
 	}
 	return slackapi.ChannelOf(thread.Channel)
+}
+
+// begin begins a thread in a channel with a post.
+func begin(ctx context.Context, platforms map[string]run.Platform, channel string, post chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+	name, id, _ := strings.Cut(channel, ":")
+	a := platforms[name]
+	if a == nil {
+		return chat.ThreadID{}, chat.MessageRef{}, fmt.Errorf("%s is not connected", name)
+	}
+	at, ref, err := a.Copy(ctx, "channel:"+id, post, look)
+	if name == discordapi.Platform {
+		place := discordapi.PlaceOf(at)
+		place.Thread = cmp.Or(place.Thread, ref.ID)
+		return discordapi.ThreadID(place), discordapi.RefOf(place, ref.ID), err
+	}
+	at.Root = cmp.Or(at.Root, ref.ID)
+	return at, ref, err
 }
 
 // serverWait is how long a server that is away is waited for at the start.
@@ -322,6 +348,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		Protocol:     protocols[cfg.LLM.Protocol],
 		Strategy:     strategy.Kind(cfg.LLM.Strategy),
 		Retries:      cfg.Agent.Retries,
+		Alerts:       hooks.Policies(cfg.Alerts),
 		Prices:       prices(cfg),
 		Model:        modelName(cfg),
 		Models:       further(cfg),

@@ -59,6 +59,8 @@ var mayImport = map[string][]string{
 	"agent/prompt":              {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "llm", "memory"},
 	"agent/view":                {"agent/approval", "agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
 	"agent/speak":               {"llm", "llm/args", "llm/thought"},
+	"agent/incidents":           {"agent/phrase", "chat", "memory"},
+	"agent/run/keeper":          {"agent/incidents", "chat", "memory"},
 	"agent/run":                 {"agent", "agent/approval", "agent/policy", "agent/view", "chat", "chat/bounded", "chat/patience", "chat/picture", "llm", "memory", "memory/person"},
 	"spending":                  {"chat", "llm", "memory"},
 	"setting":                   {},
@@ -96,6 +98,7 @@ var mayImport = map[string][]string{
 	"cmd/bot/meter":             {"agent/policy", "agent/view", "chat", "chat/inbound", "llm", "llm/queue", "memory"},
 	"cmd/bot/control":           {},
 	"cmd/bot/config":            {"agent/policy", "chat", "edits", "llm/args", "llm/tokens", "memory", "setting", "tools", "tools/*", "tools/mcp"},
+	"cmd/bot/hooks":             {"agent/incidents", "agent/policy", "cmd/bot/config"},
 	"internal/imports":          {},
 	"internal/work":             {},
 	"internal/script":           {"*"},
@@ -138,7 +141,7 @@ var mayKnow = map[string][]string{
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no
 // disk, no network, no goroutine.
-var pure = []string{"agent", "agent/thread", "agent/policy", "agent/phrase", "agent/strategy", "agent/taint", "agent/approval", "agent/prompt", "agent/view", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "llm/thought", "trace"}
+var pure = []string{"agent", "agent/incidents", "agent/thread", "agent/policy", "agent/phrase", "agent/strategy", "agent/taint", "agent/approval", "agent/prompt", "agent/view", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "llm/thought", "trace"}
 
 // impure are what a pure package does not import.
 var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}

@@ -260,7 +260,7 @@ func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (c
 	time.Sleep(later(place))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := chat.ThreadID{Platform: p.Approval.Home.Platform, Channel: place}
+	at := chat.ThreadID{Platform: b.Platform, Channel: place}
 	if b.closed(place) {
 		return at, chat.MessageRef{}, chat.Refused{Platform: "Board", Code: "closed"}
 	}

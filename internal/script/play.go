@@ -18,6 +18,7 @@ import (
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/agent/run"
+	"nod/agent/run/keeper"
 	"nod/agent/speak"
 	"nod/agent/strategy"
 	"nod/agent/view"
@@ -42,6 +43,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [aside] [outside] [bot] [with FILE] --   a message; the conversation goes on until nothing moves
+//	-- alert [post|DURATION] --   an alert, by a POST or as the message of a bot, that much earlier
 //	-- react NAME EMOJI [TOOL] [removed] [found] [guest] [button] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
 //	-- reason NAME TOOL --    why NAME denied it, in the form that opened; empty: the form was closed
 //	-- open NAME TOOL --      the form in which the call is changed, and what it shows
@@ -128,8 +130,10 @@ type play struct {
 
 	store  memory.Full
 	inbox  run.Inbox
+	keeper *keeper.Keeper // of alerts
 	cancel context.CancelFunc
 	done   chan struct{}
+	kept   chan struct{}
 }
 
 func newPlay(t *testing.T, dir string, open OpenStore) *play {
@@ -177,6 +181,7 @@ func (p *play) start() {
 		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
 		Platforms: map[string]run.Platform{p.thread.Platform: platform}, Limits: p.limits, Lobby: p.inbox,
 	}
+	p.keeps(ctx)
 	go func() {
 		defer close(p.done)
 		if err := r.Run(ctx); err != nil {
@@ -189,6 +194,7 @@ func (p *play) start() {
 func (p *play) stop() {
 	p.cancel()
 	<-p.done
+	<-p.kept
 	if p.console != nil {
 		p.console.stop()
 	}
@@ -227,6 +233,8 @@ func (p *play) section(name, data string) {
 		p.model.Add(data)
 	case "person":
 		p.says(rest, data)
+	case "alert":
+		p.alerts(rest, data)
 	case "react":
 		p.reacts(strings.Fields(rest))
 	case "open":
@@ -257,6 +265,7 @@ func (p *play) section(name, data string) {
 	case "stopped":
 		p.cancel()
 		<-p.done
+		<-p.kept
 	case "restart":
 		p.stop()
 		p.start()
@@ -455,6 +464,8 @@ func (p *play) option(o string) {
 	case key == "facts":
 		p.agent.Facts = policy.Facts{Most: 3, Size: 40}
 		p.agent.Tools = append(p.agent.Tools, agent.RememberTool(memory.Rules{Approvers: []string{chat.Requester}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}, p.agent.Facts))
+	case key == "alert":
+		p.pagers(value)
 	case key == "down":
 		p.board.Fail(p.number(value))
 	case policy.IsGroup(key):

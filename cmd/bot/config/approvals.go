@@ -68,6 +68,9 @@ func (c *Config) Approvers() []string {
 	for _, r := range c.Rooms {
 		all = append(all, r.Approvals.Approvers...)
 	}
+	for _, a := range c.Alerts {
+		all = append(all, a.Approvers...)
+	}
 	return all
 }
 

@@ -28,6 +28,7 @@ func check(c *Config, d *decoder) {
 	k.commands()
 	k.servers()
 	k.proxy()
+	k.alerts()
 }
 
 // when reports a problem that some check found, if it found one.

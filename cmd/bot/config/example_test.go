@@ -20,7 +20,7 @@ import (
 // exampleEnv is the environment that the example needs, in full.
 var exampleEnv = map[string]string{
 	"OPENAI_API_KEY": "sk-marker-1", "SLACK_APP_TOKEN": "xapp-marker-2", "SLACK_BOT_TOKEN": "xoxb-marker-3",
-	"DISCORD_TOKEN": "marker-4", "SEARCH_API_KEY": "marker-5", "GITHUB_TOKEN": "marker-6",
+	"DISCORD_TOKEN": "marker-4", "SEARCH_API_KEY": "marker-5", "GITHUB_TOKEN": "marker-6", "HOOK_SECRET": "marker-7",
 }
 
 // sameConfig compares what configurations mean, and not where it is written.
@@ -89,7 +89,8 @@ schedules: {thread: 8, person: 20, least: 15m, late: 1h, timeout: 2h}
 agent: {examples: [{user: Which region is staging in?, assistant: "eu-west-1, unless somebody moved it."}]}
 slack: {app_token: "${SLACK_APP_TOKEN}", bot_token: "${SLACK_BOT_TOKEN}"}
 discord: {token: "${DISCORD_TOKEN}"}
-http:
+http: {hooks: "127.0.0.1:8082"}
+alerts: [{name: pages, bot: "slack:B012ABCDEF", match: 'FIRING (?P<alert>\S+) (?P<service>\S+)', resolved: RESOLVED, same: "{alert}/{service}", approvers: ["group:S0ONCALL"]}, {name: checks, secret: "${HOOK_SECRET}", in: "slack:C012ABCDEF", approvers: ["group:S0ONCALL"]}]
 traces:
 limits: {raise: [{for: ["group:S012ABCDEF"], per_person_per_day: 2000000, per_thread_per_day: 1000000, until: 2026-12-31}], per_person_per_day: 200000, per_thread_per_day: 100000, per_day: "$20"}
 approvals: {escalate: {after: 15m, approvers: ["group:S0ONCALL"]}}

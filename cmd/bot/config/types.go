@@ -47,6 +47,7 @@ type Config struct {
 	HTTP      *HTTP             `yaml:"http" doc:"Health and metrics over HTTP; absent: no listener"`
 	Traces    *Traces           `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
 	Memory    Memory            `yaml:"memory" doc:"What a thread remembers, and for how long"`
+	Alerts    []Alert           `yaml:"alerts" doc:"What starts a turn without a person; absent: nothing"`
 	Limits    Limits            `yaml:"limits" doc:"What may be used up; absent: no limit"`
 	Log       Log               `yaml:"log" doc:"The log of bot run"`
 	Audit     Audit             `yaml:"audit" doc:"The audit log"`
@@ -196,6 +197,7 @@ type HTTP struct {
 	Listen    string `yaml:"listen" schema:"listen" default:"127.0.0.1:8080" doc:"host:port. Default 127.0.0.1:8080"`
 	Page      string `yaml:"page" schema:"loopback" doc:"A loopback address for the operator's page, such as 127.0.0.1:8081; empty: none"`
 	PageTexts bool   `yaml:"page_texts" doc:"true: texts of conversations on the page, too. Default false"`
+	Hooks     string `yaml:"hooks" schema:"hooks" doc:"host:port for the POSTs of alerts, such as 127.0.0.1:8082; empty: off"`
 }
 
 // Traces is where spans are sent.

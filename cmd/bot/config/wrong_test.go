@@ -62,6 +62,23 @@ slack.bot_token: must be the token that begins with xoxb-`},
 		{`tools: {commands: [{name: x, argv: [x, "{env}"]}]}`, `tools.commands[0].argv[1]: has {env}, which is not in parameters; write it there, or remove it`},
 		{`tools: {mcp: [{name: a}]}`, `tools.mcp[0]: must have either url, or command`},
 		{`tools: {fetch: {allow: ["https://example.com/"]}}`, `tools.fetch.allow[0]: must be a host without scheme, port or path, such as example.com or *.example.com`},
+		{`alerts: [{bot: "slack:B0A", approvers: [anyone]}]`, `alerts[0].name: is missing; write a name, such as pages`},
+		{`alerts: [{name: a, approvers: [anyone]}]`, `alerts[0]: must have either bot, or secret`},
+		{`alerts: [{name: a, bot: "slack:B0A", secret: x, approvers: [anyone]}]`, `alerts[0]: must have either bot, or secret`},
+		{`alerts: [{name: a, bot: "slack:B0A"}]`, `alerts[0].approvers: is missing; write who decides, as nobody asked: user:ID, group:ID, role:ID or anyone`},
+		{`alerts: [{name: a, bot: "slack:B0A", approvers: [requester]}]`, `alerts[0].approvers[0]: must be anyone, user:ID, group:ID or role:ID, with the id and not a name`},
+		{`alerts: [{name: a, bot: B0A, approvers: [anyone]}]`, `alerts[0].bot: must be slack:ID or discord:ID, with the id and not a name`},
+		{`alerts: [{name: a, bot: "slack:B0A", match: "(", approvers: [anyone]}]`, `alerts[0].match: is no regular expression; mend it, and quote each \ in it as \\`},
+		{`alerts: [{name: a, bot: "slack:B0A", same: "{x}", approvers: [anyone]}]`, `alerts[0].same: has {x}, which is no named group of match; write (?P<x>…) there, or remove it`},
+		{`alerts: [{name: a, bot: "slack:B0A", same: "{labels.x}", approvers: [anyone]}]`, `alerts[0].same: has {labels.x}, and messages of a bot have no labels; write a named group of match`},
+		{`alerts: [{name: a, bot: "slack:B0A", rate: 3, most: 0, approvers: [anyone]}]`, `alerts[0].most: must be from 1 to 1000
+alerts[0].rate: is only for an alert with secret; remove it`},
+		{`{alerts: [{name: a, secret: x, approvers: [anyone]}], http: {hooks: ":8082"}}`, `alerts[0].in: is missing; write the channel in which its threads begin, such as slack:C012ABCDEF`},
+		{`alerts: [{name: a, secret: x, in: "slack:C0A", approvers: [anyone]}]`, `alerts[0].secret: needs an address for POSTs; write http.hooks, such as 127.0.0.1:8082`},
+		{`http: {hooks: ":8082"}`, `http.hooks: serves no alert; write one with a secret in alerts, or remove the line`},
+		{`http: {hooks: nowhere}`, `http.hooks: must be host:port, such as 127.0.0.1:8080`},
+		{`alerts: [{name: a, bot: "slack:B0A", approvers: [anyone]}, {name: a, bot: "discord:1", approvers: [anyone]}]`, `alerts[1].name: is taken by another alert; write another name`},
+		{`{discord: {token: x}, alerts: [{name: a, bot: "slack:B0A", approvers: [anyone]}]}`, `alerts[0].bot: is of a platform whose section is absent; write the section slack, or another id`},
 	} {
 		_, err := load("# The first line.\n"+tt.text, map[string]string{"EMPTY": ""})
 		if err == nil {

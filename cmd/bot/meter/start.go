@@ -95,6 +95,12 @@ func (m *Meter) Spans() (sent, lost func(int)) {
 	return count("sent"), count("lost")
 }
 
+// Alerts counts alerts by what became of them.
+func (m *Meter) Alerts() func(alert, outcome string) {
+	c := promauto.With(m.Registry).NewCounterVec(prometheus.CounterOpts{Name: "nod_alerts_total", Help: "Alerts, and refused POSTs, by what became of them."}, []string{"alert", "outcome"})
+	return func(alert, outcome string) { c.WithLabelValues(alert, outcome).Inc() }
+}
+
 // readings is a gauge that is read when somebody asks.
 type readings struct {
 	desc *prometheus.Desc

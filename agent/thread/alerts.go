@@ -1,0 +1,79 @@
+package thread
+
+import (
+	"fmt"
+	"slices"
+
+	"nod/memory"
+)
+
+// Incident is what the log of its thread holds of an incident.
+type Incident struct {
+	Seq   uint64 // of the alert that began it
+	Name  string // of the alert
+	Key   string
+	Times int // how often it came again
+	As    memory.AlertAs
+	Over  bool
+	held  *Message // waits for its turn
+}
+
+// Line names the post that tells of the incident, and Shown the edit with its present
+// state.
+func (i *Incident) Line() string { return fmt.Sprintf("alert/%d", i.Seq) }
+
+// Waits says whether it is held back.
+func (i *Incident) Waits() bool { return i.held != nil }
+
+// Shown names the line as it is now.
+func (i *Incident) Shown() string {
+	return fmt.Sprintf("%s/%t-%d-%t", i.Line(), i.Waits(), i.Times, i.Over)
+}
+
+// Alert is the name of the alert that opened the turn; "" where a person did.
+func (t *Turn) Alert() string {
+	if t == nil {
+		return ""
+	}
+	return t.Requester.Alert()
+}
+
+// takeAlert takes an alert. It is never a word, a vote or a reply.
+func (s *Thread) takeAlert(e memory.Entry, b memory.Message) {
+	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text}
+	i := s.incident(e.Seq, *b.Alert)
+	switch b.Alert.As {
+	case memory.AlertAgain:
+		i.Times = max(i.Times, b.Alert.Times)
+	case memory.AlertHeld:
+		i.held = m
+	case memory.AlertBegins:
+		if i.held != nil { // it has the text
+			m.Message, m.wrote, i.held = i.held.Message, i.held.wrote, nil
+		}
+		s.Inbox.Waiting = append(s.Inbox.Waiting, m)
+	case memory.AlertResolved:
+		i.Over, i.held = true, nil
+		fallthrough
+	case memory.AlertLate:
+		m.Aside, m.Outside = true, true
+		s.hearMessage(m)
+	}
+}
+
+// incident finds the incident of an alert, or begins it.
+func (s *Thread) incident(seq uint64, a memory.Alert) *Incident {
+	at := slices.IndexFunc(s.Incidents, func(i *Incident) bool { return i.Key == a.Incident })
+	switch {
+	case at < 0:
+		at = len(s.Incidents)
+		s.Incidents = append(s.Incidents, nil)
+	case a.As == memory.AlertAgain || a.As == memory.AlertResolved || a.As == memory.AlertBegins && s.Incidents[at].held != nil:
+		return s.Incidents[at]
+	}
+	s.Incidents[at] = &Incident{Seq: seq, Key: a.Incident, As: a.As, Name: a.Name}
+	return s.Incidents[at]
+}
+
+// byAlert says whether a message is an alert, which opens a turn of its own.
+func (m *Message) byAlert() bool { return m.From.Alert() != "" && !m.Aside }
