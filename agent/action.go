@@ -122,12 +122,14 @@ type (
 		Key string
 	}
 
-	// List looks for what waits for a person in all conversations that they see, and
-	// then is the Post with that for its text.
+	// List looks for what waits for a person in all conversations that they see, or for
+	// the incidents of the channel that were held back, and then is the Post with that for
+	// its text.
 	List struct {
-		Who  chat.User
-		At   time.Time // when it was asked, by the store's clock
-		Post Post
+		Who    chat.User
+		At     time.Time // when it was asked, by the store's clock
+		Post   Post
+		Alerts bool // incidents
 	}
 
 	// Prove finds out what the card of a call shows now. If that is more than the log

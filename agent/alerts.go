@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
 	"nod/chat"
@@ -51,6 +53,24 @@ func (d *decision) incidents() Action {
 		}
 	}
 	return nil
+}
+
+// HeldBack tells people which incidents of a channel were held back.
+func HeldBack(all []memory.Incident, now time.Time) string {
+	if len(all) == 0 {
+		return "No alert of this channel is held back."
+	}
+	text := fmt.Sprintf("%d incidents are held back, the oldest first:\n", len(all))
+	if len(all) == 1 {
+		text = "One incident is held back:\n"
+	}
+	for _, i := range all {
+		text += fmt.Sprintf("\n- %s, for %s", phrase.Code(i.Key), phrase.Long(now.Sub(i.First)))
+		if i.Times > 0 {
+			text += fmt.Sprintf(", again × %d", i.Times)
+		}
+	}
+	return text
 }
 
 // incidentLine is the line of an incident; "" where its turn says all.

@@ -32,7 +32,7 @@ func (d *decision) notices() Action {
 			c.Word == "allow" && d.thread.Approvals.Allows[c.Seq].Reason == approval.NeedsCode {
 			continue
 		}
-		if c.Word == "waiting" {
+		if c.Word == "waiting" || c.Word == "alerts" {
 			return d.listWaiting(c)
 		}
 		if act := d.identifyAsker(c); act != nil {

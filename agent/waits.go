@@ -12,12 +12,12 @@ import (
 	"nod/chat"
 )
 
-// listWaiting answers the word `waiting`. The text depends on other threads, and may
-// differ after a crash. So the post is found by the word that it answers.
+// listWaiting answers the words `waiting` and `alerts`. The text depends on other logs, and
+// may differ after a crash. So the post is found by the word that it answers.
 func (d *decision) listWaiting(c *thread.Command) List {
 	p := d.sayNotice(c.Notice(), c.Ref, c.Ref.String(), c.Seq)
 	p.Post.Text.Markdown = ""
-	return List{Who: c.From, At: c.At, Post: p}
+	return List{Who: c.From, At: c.At, Post: p, Alerts: c.Word == "alerts"}
 }
 
 // Listed tells a person which approvals wait for them, where others read it too: those of

@@ -117,7 +117,10 @@ func (d *decision) help(c *thread.Command) string {
 	}
 	grants := slices.ContainsFunc(d.agent.Tools, func(t policy.Tool) bool { return t.Rules.Grants.Most > 0 })
 	for _, w := range vocabulary.Table {
-		if w.Help != "" && (w.Name != "allow" || grants) && (w.Name != "schedules" || d.agent.Schedules.Thread > 0) && (w.Name != "facts" || d.agent.Facts.Most > 0) && (w.Name != "model" || len(d.agent.Models) > 0) && (w.Name != "skills" || len(d.agent.Skills) > 0) {
+		here, conditional := map[string]bool{
+			"allow": grants, "schedules": d.agent.Schedules.Thread > 0, "facts": d.agent.Facts.Most > 0, "skills": len(d.agent.Skills) > 0, "model": len(d.agent.Models) > 0, "alerts": len(d.agent.Alerts) > 0,
+		}[w.Name]
+		if w.Help != "" && (here || !conditional) {
 			b.WriteString("- " + w.Help + "\n")
 		}
 	}

@@ -128,6 +128,9 @@ const textUnlisted = "I can't look that up right now. Try again in a moment."
 func (d *driver) list(key string, act agent.List) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		text := d.listed(ctx, act)
+		if act.Alerts {
+			text = d.heldBack(ctx, act)
+		}
 		act.Post.Post.Text = &text
 		return d.makePost(ctx, act.Post)
 	})
@@ -168,4 +171,24 @@ func (d *driver) visit(ctx context.Context, who chat.User) chat.Visit {
 			return len(in) > 0, err
 		},
 	}
+}
+
+// heldBack lists the incidents of the channel that wait for their turns.
+func (d *driver) heldBack(ctx context.Context, act agent.List) chat.Text {
+	text := chat.Text{Markdown: textUnlisted, Notice: true}
+	err := d.safely(d.thread, "list incidents", func() error {
+		var all []memory.Incident
+		var err error
+		if d.Held != nil {
+			all, err = d.Held(ctx, d.thread)
+		}
+		if err == nil {
+			text.Markdown = agent.HeldBack(all, act.At)
+		}
+		return err
+	})
+	if err != nil {
+		d.Log.Warn("list incidents", "thread", d.thread.String(), "error", err)
+	}
+	return text
 }

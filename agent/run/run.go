@@ -43,6 +43,8 @@ type Runner struct {
 	Observe func(run *memory.Run, e memory.Entry)
 	// Lobby lists a person's waiting approvals in other threads; nil: none.
 	Lobby Lobby
+	// Held lists the incidents of a thread's channel that were held back; nil: none.
+	Held func(ctx context.Context, thread chat.ThreadID) ([]memory.Incident, error)
 	// Limits are the daily limits of usage.
 	Limits Limits
 	// Standings is told the state of threads, for its Inbox; nil: none.

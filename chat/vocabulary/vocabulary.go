@@ -62,6 +62,7 @@ var Table = []Word{
 	{Name: "facts", Help: "`remember: …`: write a fact down for all threads of this channel; `facts` lists them, `forget fact N` forgets one", Command: "What people wrote down in this channel"},
 	{Name: "remember", Takes: Fact, Command: "Write a fact down for all threads of this channel", Public: true},
 	{Name: "forget fact", Takes: Number},
+	{Name: "alerts", Help: "`alerts`: the incidents of this channel that were held back", Command: "The incidents of this channel that were held back"},
 	{Name: "mute", Help: "`mute` (or 🔇 on a message of mine), `unmute`: answer here only when I am mentioned; follow the thread again"},
 	{Name: "unmute"},
 	{Name: "recap", Help: "`recap`: bring back what this thread was about, after a long silence"},

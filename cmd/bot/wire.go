@@ -203,6 +203,11 @@ func direct(thread chat.ThreadID) bool {
 	}
 }
 
+// held lists the incidents that wait in the channel of a thread.
+func (p *program) held(ctx context.Context, thread chat.ThreadID) ([]memory.Incident, error) {
+	return p.alerts.Held(ctx, thread.Platform+":"+channelOf(thread), thread, p.store)
+}
+
 // channelOf is the id of a thread's channel.
 func channelOf(thread chat.ThreadID) string {
 	if thread.Platform == discordapi.Platform {
@@ -446,7 +451,7 @@ func (p *program) inbox() run.Inbox {
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
 		Effects: p.effects, Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
-		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Standings: p.standings, Older: p.noticed,
+		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Held: p.held, Standings: p.standings, Older: p.noticed,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"nod/agent/policy"
 	"nod/agent/run/keeper"
 	"nod/chat"
+	"nod/memory"
 )
 
 // pages are the rules of the alert that the option alert=APPROVER,… switches on.
@@ -62,4 +63,12 @@ func (p *play) alerts(how, text string) {
 	if err != nil {
 		p.t.Errorf("put an alert: %v", err)
 	}
+}
+
+// held lists the incidents that wait.
+func (p *play) held(ctx context.Context, thread chat.ThreadID) ([]memory.Incident, error) {
+	if p.keeper == nil {
+		return nil, nil
+	}
+	return p.keeper.Held(ctx, "board:"+thread.Channel, thread, p.store)
 }

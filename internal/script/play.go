@@ -179,7 +179,7 @@ func (p *play) start() {
 	}
 	r := &run.Runner{
 		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
-		Platforms: map[string]run.Platform{p.thread.Platform: platform}, Limits: p.limits, Lobby: p.inbox,
+		Platforms: map[string]run.Platform{p.thread.Platform: platform}, Limits: p.limits, Lobby: p.inbox, Held: p.held,
 	}
 	p.keeps(ctx)
 	go func() {

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -129,4 +131,23 @@ func (k *Keeper) open(ctx context.Context, rules incidents.Rules, i *memory.Inci
 		return ref, fmt.Errorf("begin a thread: %w", err)
 	}
 	return ref, nil
+}
+
+// Held lists the incidents that wait in the channel of a thread, slack:ID or discord:ID,
+// the oldest first.
+func (k *Keeper) Held(ctx context.Context, channel string, thread chat.ThreadID, logs memory.Reader) (out []memory.Incident, err error) {
+	for _, name := range slices.Sorted(maps.Keys(k.Rules)) {
+		r := k.Rules[name]
+		log, err := logs.Read(ctx, r.Log())
+		if err != nil {
+			return nil, fmt.Errorf("read the log of an alert: %w", err)
+		}
+		for _, i := range incidents.Held(log) {
+			if r.In == channel || i.Thread.Platform == thread.Platform && i.Thread.Channel == thread.Channel {
+				out = append(out, i)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b memory.Incident) int { return a.First.Compare(b.First) })
+	return out, nil
 }
