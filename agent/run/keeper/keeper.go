@@ -126,7 +126,7 @@ func (k *Keeper) do(ctx context.Context, held *memory.Run, rules incidents.Rules
 // open begins the thread of an incident by a post in the alert's channel.
 func (k *Keeper) open(ctx context.Context, rules incidents.Rules, i *memory.Incident, look bool) (ref chat.MessageRef, err error) {
 	key := memory.PostKey("alert/"+rules.Name+"/"+i.ID, "")
-	i.Thread, ref, err = k.Begin(ctx, rules.In, chat.Post{Key: key, Text: &chat.Text{Markdown: rules.Head(i.Key)}}, look)
+	i.Thread, ref, err = k.Begin(ctx, rules.In, chat.Post{Key: key, Text: &chat.Text{Markdown: rules.Head(i.Key), Notice: true}}, look)
 	if err != nil {
 		return ref, fmt.Errorf("begin a thread: %w", err)
 	}

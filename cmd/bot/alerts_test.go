@@ -1,0 +1,82 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/internal/fakeslack"
+)
+
+// A POST begins a thread in the alert's channel and a turn of nobody's, whose approvers
+// decide; the message of a bot does below it. What comes twice begins nothing.
+func TestSlackAlerts(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	hooks := freeAddr(t)
+	n := newService(t, w, frail, setup{extra: `alerts:
+  - {name: pages, secret: s3cret, in: "slack:C0GEN", ask: "deploy prod now", same: "{labels.alertname}", approvers: ["user:U0BOB"]}
+  - {name: monitor, bot: "slack:B0MON", match: "FIRING (?P<what>\\S+)", same: "{what}", ask: "deploy monitor now", approvers: ["user:U0BOB"]}
+`})
+	text, err := os.ReadFile(n.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), "http: {", fmt.Sprintf("http: {hooks: %q, ", hooks), 1))
+	if err := os.WriteFile(n.file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	body := `{"labels": {"alertname": "HighLoad"}, "note": "load 12"}`
+	for range 2 {
+		if status := postAlert(t, "http://"+hooks+"/hooks/pages", "s3cret", body); status != http.StatusOK {
+			t.Fatalf("status %d", status)
+		}
+	}
+	if status := postAlert(t, "http://"+hooks+"/hooks/pages", "other", body); status != http.StatusUnauthorized {
+		t.Fatalf("with another secret: status %d", status)
+	}
+	in := n.find(place{"C0GEN", "", ""}, "Alert pages", "HighLoad").place
+	in.thread = in.message
+	card := n.ask(in, `{"env":"prod"}`)
+	if !strings.Contains(card.text, "*Asked by* alert pages") {
+		t.Errorf("the card says %q", card.text)
+	}
+	w.react("bob", card.place, "✅")
+	n.find(in, "The tool says")
+
+	ts := w.s.Write(fakeslack.Line{Bot: "B0MON", Channel: "C0GEN", Text: "FIRING DiskFull"})
+	below := place{"C0GEN", ts, ts}
+	w.react("bob", n.ask(below, `{"env":"monitor"}`).place, "✅")
+	n.find(below, "The tool says")
+	if ran := n.ran(); !slices.Equal(ran, []string{"deployed prod", "deployed monitor"}) {
+		t.Errorf("it ran %q", ran)
+	}
+}
+
+// postAlert posts in the format nod.
+func postAlert(t *testing.T, to, secret, body string) int {
+	t.Helper()
+	at := fmt.Sprint(time.Now().Unix())
+	sum := hmac.New(sha256.New, []byte(secret))
+	_, _ = fmt.Fprint(sum, at+"."+body)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Nod-Time", at)
+	r.Header.Set("X-Nod-Signature", "sha256="+hex.EncodeToString(sum.Sum(nil)))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	return answer.StatusCode
+}
