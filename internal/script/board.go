@@ -261,6 +261,9 @@ func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (c
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := chat.ThreadID{Platform: b.Platform, Channel: place}
+	if p.Approval != nil {
+		at.Platform = p.Approval.Home.Platform
+	}
 	if b.closed(place) {
 		return at, chat.MessageRef{}, chat.Refused{Platform: "Board", Code: "closed"}
 	}
