@@ -31,7 +31,7 @@ func TestConversations(t *testing.T) {
 
 // days are conversations in which a day goes by. On Redis a process looks around every
 // five seconds of it, which takes half a minute.
-var days = []string{"idle", "limits", "schedule", "schedule-tool", "schedule-paused", "schedule-others", "schedule-gone"}
+var days = []string{"idle", "limits", "schedule", "schedule-tool", "schedule-paused", "schedule-others", "schedule-gone", "alert-orders"}
 
 // They do so on Redis too. Under -short every fourth is played there.
 func TestConversationsOnRedis(t *testing.T) {

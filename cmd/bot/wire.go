@@ -127,7 +127,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	p.birth = birth.At
 	p.alerts = &keeper.Keeper{Store: p.store, Rules: hooks.Rules(cfg.Alerts), Log: log, Observe: func(string, string) {}}
 	if len(cfg.Alerts) > 0 {
-		p.alerts.Observe = p.meter.Alerts()
+		p.alerts.Observe = p.meter.Alerts(slices.Sorted(maps.Keys(p.alerts.Rules)))
 	}
 	p.spans = p.newTracer()
 	p.keeping = p.keepAudit()

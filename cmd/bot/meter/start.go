@@ -13,6 +13,7 @@ import (
 
 	"nod/chat"
 	"nod/llm"
+	"nod/memory"
 )
 
 // Begin makes the series that are known beforehand, so that each is there with a
@@ -21,6 +22,9 @@ import (
 func (m *Meter) Begin() {
 	for _, outcome := range []string{"answered", "stopped", "limited", "failed"} {
 		m.turns.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{"begun", "skipped"} {
+		m.slots.WithLabelValues(outcome)
 	}
 	for _, outcome := range []chat.Outcome{chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
 		m.approvals.WithLabelValues(strings.ToLower(string(outcome)))
@@ -95,9 +99,14 @@ func (m *Meter) Spans() (sent, lost func(int)) {
 	return count("sent"), count("lost")
 }
 
-// Alerts counts alerts by what became of them.
-func (m *Meter) Alerts() func(alert, outcome string) {
+// Alerts counts alerts by what became of them; of each name it begins with zero.
+func (m *Meter) Alerts(names []string) func(alert, outcome string) {
 	c := promauto.With(m.Registry).NewCounterVec(prometheus.CounterOpts{Name: "nod_alerts_total", Help: "Alerts, and refused POSTs, by what became of them."}, []string{"alert", "outcome"})
+	for _, name := range names {
+		for _, outcome := range []memory.AlertAs{memory.AlertBegins, memory.AlertHeld, memory.AlertAgain, memory.AlertLate, memory.AlertResolved, "refused"} {
+			c.WithLabelValues(name, string(outcome))
+		}
+	}
 	return func(alert, outcome string) { c.WithLabelValues(alert, outcome).Inc() }
 }
 
