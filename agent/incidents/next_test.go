@@ -84,7 +84,7 @@ func TestNext(t *testing.T) {
 		{0, "", 0, "rests"},
 	} {
 		l.now = l.now.Add(c.after)
-		got := memory.AlertAs("")
+		var got memory.AlertAs
 		if c.text == "" {
 			got = l.does()
 		} else {

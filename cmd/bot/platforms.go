@@ -65,6 +65,18 @@ func rulesOf(cfg *config.Config, heard []string) []string {
 	for _, r := range cfg.Limits.Raise {
 		all = append(all, r.For...)
 	}
+	var places []string // slack:ID or discord:ID; a platform leaves out ids of the other
+	for _, r := range cfg.Rooms {
+		places = append(places, r.In...)
+	}
+	for _, a := range cfg.Alerts {
+		places = append(places, a.In)
+	}
+	for _, place := range places {
+		if _, id, ok := strings.Cut(place, ":"); ok {
+			all = append(all, "channel:"+id)
+		}
+	}
 	return all
 }
 
