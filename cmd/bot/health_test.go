@@ -202,7 +202,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	m.Registry.Describe(described)
 	close(described)
 	name := regexp.MustCompile(`nod_[a-z_]+`)
-	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true, // made with what they are of
+	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true, "nod_alerts_total": true, // made with what they are of
 		"nod_spans_total": true, "nod_build_info": true, "nod_ready": true, "nod_approvals_waiting": true, "nod_approvals_oldest_seconds": true, "nod_limit_used_ratio": true}
 	for d := range described {
 		if n := name.FindString(d.String()); n != "" {
