@@ -33,8 +33,12 @@ type Keeper struct {
 	Observe func(alert, outcome string) // hears of each alert that was dealt with
 }
 
-// pause is how long a log rests after a failure.
-const pause = 5 * time.Second
+// pause is how long a log rests after a failure. After each further one it is doubled, up
+// to mostDoubled times.
+const (
+	pause       = 5 * time.Second
+	mostDoubled = 6
+)
 
 // Run keeps the logs until ctx is done.
 func (k *Keeper) Run(ctx context.Context) error {
@@ -66,7 +70,7 @@ func rest(ctx context.Context, how time.Duration) {
 func (k *Keeper) keep(ctx context.Context, held *memory.Run) {
 	rules, known := k.Rules[held.Thread.Channel]
 	began := time.Now()
-	again := false
+	failed := 0 // times in a row
 	for ctx.Err() == nil {
 		now := held.Now.Add(time.Since(began))
 		var deed *incidents.Deed
@@ -76,19 +80,22 @@ func (k *Keeper) keep(ctx context.Context, held *memory.Run) {
 		}
 		var err error
 		if deed != nil {
-			err = k.do(ctx, held, rules, deed, again)
-		} else if more, failed := k.Store.Finish(ctx, held, wake); !more {
-			err = failed
-			if err == nil {
+			err = k.do(ctx, held, rules, deed, failed > 0)
+		} else {
+			var more bool
+			if more, err = k.Store.Finish(ctx, held, wake); !more && err == nil {
 				return
 			}
 		}
-		switch again = err != nil; {
+		switch {
 		case errors.Is(err, memory.ErrFenced):
 			return
-		case err != nil && ctx.Err() == nil:
+		case err == nil:
+			failed = 0
+		case ctx.Err() == nil:
 			k.Log.Warn("deal with an alert", "alert", rules.Name, "error", err)
-			rest(ctx, pause)
+			rest(ctx, pause<<min(failed, mostDoubled))
+			failed++
 		}
 	}
 	if err := k.Store.Handoff(context.WithoutCancel(ctx), held); err != nil && !errors.Is(err, memory.ErrFenced) {

@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -86,6 +87,39 @@ func TestAlertStorm(t *testing.T) {
 		}
 		if begun, _ := c.counts(t, store); begun != 20 {
 			t.Errorf("%d turns began in the end", begun)
+		}
+		stop()
+		all.Wait()
+	})
+}
+
+// A channel that refuses the bot is tried more and more seldom, and nothing is lost.
+func TestRefusedChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "nod.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = store.Close() }()
+		c := &channel{posts: map[string]int{}}
+		k := keeps(store, c)
+		began, tries := time.Now(), 0
+		k.Begin = func(ctx context.Context, in string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+			if tries++; time.Since(began) < time.Hour {
+				return chat.ThreadID{}, chat.MessageRef{}, errors.New("not in the channel")
+			}
+			return c.begin(ctx, in, p, look)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { _ = k.Run(ctx) })
+		if _, err := k.Posted(t.Context(), "pages", incidents.Came{Labels: map[string]string{"key": "a"}}, "1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		if len(c.posts) != 1 || tries > 20 {
+			t.Errorf("%d threads after %d tries", len(c.posts), tries)
 		}
 		stop()
 		all.Wait()
