@@ -55,6 +55,7 @@ type Options struct {
 	Archive      time.Duration // threads stay open at least so long after the last message; default 24 h
 	Roles        []string      // those that an approver rule names
 	Global       int           // calls a second; default 50
+	Reads        bool          // messages that don't call the bot matter, whatever Follow is: those of a bot that are alerts
 	// Process names this process among all that share the store. Ended says whether
 	// one of them surely runs no more; false where that is not known.
 	Process string
@@ -314,7 +315,7 @@ func (a *Adapter) follow() string {
 }
 
 // reads says whether the bot gets the text of messages that don't call it.
-func (a *Adapter) reads() bool { return a.follow() != front.FollowMentions }
+func (a *Adapter) reads() bool { return a.o.Reads || a.follow() != front.FollowMentions }
 
 func (i *identity) set(u api.User) {
 	i.mu.Lock()

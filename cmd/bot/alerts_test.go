@@ -13,19 +13,42 @@ import (
 	"time"
 
 	"nod/cmd/bot/config"
+	"nod/internal/fakediscord"
 	"nod/internal/fakeslack"
 )
 
 // A POST begins a thread in the alert's channel and a turn of nobody's, whose approvers
 // decide; the message of a bot does below it. What comes twice begins nothing.
-func TestSlackAlerts(t *testing.T) {
+func TestAlerts(t *testing.T) {
 	t.Parallel()
-	w := newSlackWorld(t, fakeslack.Options{})
+	t.Run("slack", func(t *testing.T) {
+		t.Parallel()
+		w := newSlackWorld(t, fakeslack.Options{})
+		playAlerts(t, w, "slack:C0GEN", "slack:B0MON", place{channel: "C0GEN"}, func(text string) place {
+			ts := w.s.Write(fakeslack.Line{Bot: "B0MON", Channel: "C0GEN", Text: text})
+			return place{"C0GEN", ts, ts}
+		})
+	})
+	t.Run("discord", func(t *testing.T) {
+		t.Parallel()
+		w := newDiscordWorld(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent})
+		w.extra = ", follow: mentions"
+		bot := w.s.AddBot("monitor")
+		w.s.Join(w.guild, bot)
+		playAlerts(t, w, "discord:"+w.channel, "discord:"+bot, place{channel: w.channel, thread: w.channel}, func(text string) place {
+			id := w.s.Say(bot, w.channel, text)
+			return place{w.channel, id, id}
+		})
+	})
+}
+
+func playAlerts(t *testing.T, w world, in, bot string, channel place, write func(text string) place) {
+	t.Helper()
 	hooks := freeAddr(t)
-	n := newService(t, w, frail, setup{extra: `alerts:
-  - {name: pages, secret: s3cret, in: "slack:C0GEN", ask: "deploy prod now", same: "{labels.alertname}", approvers: ["user:U0BOB"]}
-  - {name: monitor, bot: "slack:B0MON", match: "FIRING (?P<what>\\S+)", same: "{what}", ask: "deploy monitor now", approvers: ["user:U0BOB"]}
-`})
+	n := newService(t, w, frail, setup{extra: fmt.Sprintf(`alerts:
+  - {name: pages, secret: s3cret, in: %q, ask: "deploy prod now", same: "{labels.alertname}", approvers: [%q]}
+  - {name: monitor, bot: %q, match: "FIRING (?P<what>\\S+)", same: "{what}", ask: "deploy monitor now", approvers: [%[2]q]}
+`, in, w.approver("bob"), bot)})
 	text, err := os.ReadFile(n.file)
 	if err != nil {
 		t.Fatal(err)
@@ -44,17 +67,16 @@ func TestSlackAlerts(t *testing.T) {
 	if status := postAlert(t, "http://"+hooks+"/hooks/pages", "other", body); status != http.StatusUnauthorized {
 		t.Fatalf("with another secret: status %d", status)
 	}
-	in := n.find(place{"C0GEN", "", ""}, "Alert pages", "HighLoad").place
-	in.thread = in.message
-	card := n.ask(in, `{"env":"prod"}`)
-	if !strings.Contains(card.text, "*Asked by* alert pages") {
+	head := n.find(channel, "Alert pages", "HighLoad").place
+	head.thread = head.message
+	card := n.ask(head, `{"env":"prod"}`)
+	if !strings.Contains(card.text, "sked by") || !strings.Contains(card.text, "alert pages") {
 		t.Errorf("the card says %q", card.text)
 	}
 	w.react("bob", card.place, "✅")
-	n.find(in, "The tool says")
+	n.find(head, "The tool says")
 
-	ts := w.s.Write(fakeslack.Line{Bot: "B0MON", Channel: "C0GEN", Text: "FIRING DiskFull"})
-	below := place{"C0GEN", ts, ts}
+	below := write("FIRING DiskFull")
 	w.react("bob", n.ask(below, `{"env":"monitor"}`).place, "✅")
 	n.find(below, "The tool says")
 	if ran := n.ran(); !slices.Equal(ran, []string{"deployed prod", "deployed monitor"}) {

@@ -53,6 +53,15 @@ func TestTwoProcessesTwoPlatforms(t *testing.T) {
 	on := func(w world) *service { return &service{t: t, w: w, file: n.file} }
 	asked := map[place]bool{}
 	killed := false
+	defer func() {
+		for w, places := range at {
+			for _, p := range places {
+				if t.Failed() {
+					t.Logf("%v: %q", p, w.posts(p))
+				}
+			}
+		}
+	}()
 	within(t, 3*patience, "all are answered", func() bool {
 		open := 0
 		for _, w := range worlds {

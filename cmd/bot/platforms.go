@@ -100,6 +100,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 	return discord.Options{
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Archive: cfg.Approvals.Timeout, Version: version, Guilds: d.Guilds, Global: d.Limits["global"],
+		Reads: slices.ContainsFunc(cfg.Alerts, func(a config.Alert) bool { return strings.HasPrefix(a.Bot, discord.Platform+":") }),
 		Roles: ruled("role:", cfg.Approvers()), Common: common(cfg, string(d.Follow), d.AllowBots, d.Allow),
 	}
 }
@@ -148,7 +149,7 @@ func discordManifest(cfg *config.Config) ([]byte, error) {
 	o := discordsetup.ManifestOptions{Follow: string(config.FollowAuto), Commands: true} // of a section that is yet to be written
 	if d := cfg.Discord; d != nil {
 		all := discordOptions(cfg)
-		o = discordsetup.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands, Roles: len(all.Roles) > 0, Members: all.Direct && len(all.Roles) > 0}
+		o = discordsetup.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands, Roles: len(all.Roles) > 0, Reads: all.Reads, Members: all.Direct && len(all.Roles) > 0}
 	}
 	text, err := discordsetup.Manifest(o)
 	return []byte(strings.TrimRight(text, "\n")), err

@@ -122,7 +122,7 @@ func fatalClose(err error) string {
 		4011: "there are too many guilds for so few shards: set discord.shards to auto",
 		4012: "this version of the Gateway is not served any more",
 		4013: "the intents are invalid",
-		4014: "an intent is not switched on: discord.follow needs the Message Content Intent (Developer Portal, Bot), unless it is auto or mentions",
+		4014: "an intent is not switched on: discord.follow, unless it is auto or mentions, and an alert of a bot need the Message Content Intent (Developer Portal, Bot)",
 	}[closedWith(err)]
 }
 

@@ -114,7 +114,9 @@ func checkIntents(o discord.Options, app api.Application) (string, error) {
 	switch on := app.Flags&api.MessageContent != 0; {
 	case (o.Follow == front.FollowThread || o.Follow == front.FollowCallers) && !on:
 		return "", fmt.Errorf("discord.follow: %s needs the Message Content Intent: switch it on (Developer Portal, Bot), or set auto", o.Follow)
-	case o.Follow != front.FollowMentions && o.Follow != "" && on:
+	case o.Reads && !on:
+		return "", errors.New("an alert of a bot needs the Message Content Intent: switch it on (Developer Portal, Bot), or have the alert come by a POST")
+	case (o.Reads || o.Follow != front.FollowMentions && o.Follow != "") && on:
 		return "the Message Content Intent is switched on", nil
 	}
 	return "without the Message Content Intent the bot hears mentions and direct messages only: in threads each message to it needs a mention, `stop` too (/stop and 🛑 work)", nil

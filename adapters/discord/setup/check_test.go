@@ -78,6 +78,7 @@ func TestCheck(t *testing.T) {
 		{"token", fakediscord.Options{}, func(o *discord.Options) { o.Token = "wrong" }, "", "copy the token again"},
 		{"intent", fakediscord.Options{}, func(o *discord.Options) { o.Follow = "thread" }, "", "needs the Message Content Intent"},
 		{"intent on", fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(o *discord.Options) { o.Follow = "thread" }, "is switched on", ""},
+		{"alerts", fakediscord.Options{}, func(o *discord.Options) { o.Reads = true }, "", "an alert of a bot needs the Message Content Intent"},
 		{"permissions", fakediscord.Options{Invite: permissions() &^ fakediscord.AttachFiles}, nil, "", "server works: the bot lacks Attach Files"},
 		{"public", fakediscord.Options{Public: true}, nil, "anybody may invite the bot", ""},
 		{"public, listed", fakediscord.Options{Public: true}, func(o *discord.Options) { o.Guilds = []string{"5"} }, "server works", ""},

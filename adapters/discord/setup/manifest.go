@@ -22,6 +22,7 @@ type ManifestOptions struct {
 	Commands bool
 	Members  bool // people who have a role are written to directly
 	Roles    bool // an approver rule names a role
+	Reads    bool // messages of a bot are alerts
 }
 
 // needs are the permissions that the bot can't be without, with what for.
@@ -72,11 +73,14 @@ func Manifest(o ManifestOptions) (string, error) {
 	b.WriteString("  In the text of voice channels it needs Connect too; for emoji of other servers Use External Emoji.\n")
 	b.WriteString("\nPrivileged intents to switch on (Developer Portal, Bot):\n")
 	content := false
-	switch o.Follow {
-	case front.FollowThread, front.FollowCallers:
+	switch {
+	case o.Reads:
+		content = true
+		b.WriteString("  Message Content Intent     read the alerts of a bot\n")
+	case o.Follow == front.FollowThread || o.Follow == front.FollowCallers:
 		content = true
 		b.WriteString("  Message Content Intent     follow threads without a mention\n")
-	case discord.FollowAuto:
+	case o.Follow == discord.FollowAuto:
 		b.WriteString("  Message Content Intent     may stay off: then each message in a thread needs a mention\n")
 	default:
 		if !o.Members {
