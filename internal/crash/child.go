@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -19,8 +20,10 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"nod/agent"
+	"nod/agent/incidents"
 	"nod/agent/policy"
 	"nod/agent/run"
+	"nod/agent/run/keeper"
 	"nod/agent/speak"
 	"nod/agent/thread"
 	"nod/agent/view"
@@ -70,6 +73,8 @@ type child struct {
 	die   int64
 	slow  time.Duration
 	count atomic.Int64
+
+	alerts *keeper.Keeper
 }
 
 // boundary is a place between two things that can't happen at once.
@@ -94,6 +99,11 @@ func (c *child) run(open Opener) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
+	c.alerts = &keeper.Keeper{
+		Store: counted{store, c}, Rules: map[string]incidents.Rules{"pages": {Name: "pages", Same: "{labels.key}", Ask: "act", Quiet: time.Hour, Late: time.Hour, Most: 100}},
+		Begin: c.begin, Log: slog.New(slog.DiscardHandler), Observe: func(string, string) {},
+	}
+	go func() { _ = c.alerts.Run(ctx) }()
 	go c.listen(ctx, inbox)
 	if until := os.Getenv(envUntil); until != "" {
 		if err := c.await(ctx, store, until); err != nil {
@@ -102,6 +112,20 @@ func (c *child) run(open Opener) error {
 		cancel()
 	}
 	return errors.Join(<-done, store.Close())
+}
+
+// begin begins the thread of an incident, which is named like it.
+func (c *child) begin(ctx context.Context, _ string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+	thread := incident(strings.Trim(p.Text.Markdown[strings.LastIndex(p.Text.Markdown, " ")+1:], "`"))
+	c.boundary()
+	ref, err := ask[chat.MessageRef](ctx, c, "/post", Posted{Thread: thread, Key: memory.PostName(p.Key), Look: look})
+	c.boundary()
+	return thread, ref, err
+}
+
+// incident is the thread of an incident.
+func incident(key string) chat.ThreadID {
+	return chat.ThreadID{Platform: "board", Channel: "alerts", Root: key}
 }
 
 func newAgent() *agent.Agent {
@@ -116,6 +140,7 @@ func newAgent() *agent.Agent {
 		}
 	}
 	return &agent.Agent{
+		Alerts:    map[string]policy.Alert{"pages": {Approvers: []string{"user:ada"}}},
 		Schedules: policy.Schedules{Thread: 100, Person: 10_000, Least: time.Minute, Late: time.Hour},
 		Protocol:  speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
 		Tools: []policy.Tool{tool("look", policy.Auto, true), tool("act", policy.Auto, false), tool("deploy", policy.Ask, false)},
@@ -259,6 +284,8 @@ func (c *child) take(ctx context.Context, inbox run.Inbox, e Event) (err error) 
 		err = c.coded(ctx, inbox, e)
 	case e.Message != nil:
 		_, err = inbox.Message(ctx, e.Thread, *e.Message, e.ID)
+	case e.Alert:
+		_, err = c.alerts.Posted(ctx, "pages", incidents.Came{Text: "firing", Labels: map[string]string{"key": e.Thread.Root}}, e.ID)
 	case e.Again != "":
 		err = again(ctx, inbox, e)
 	default:

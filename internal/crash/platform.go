@@ -28,6 +28,7 @@ type Event struct {
 	Reaction *chat.Reaction
 	Code     bool   // ada sends the form with the code of now
 	Again    string // ada runs the first call of this tool again, with other arguments
+	Alert    bool   // an alert comes about the incident that the thread is of
 }
 
 // Platform is the world that survives.

@@ -20,6 +20,7 @@ type Storm struct {
 	Processes int
 	Threads   int
 	Messages  int // a thread
+	Incidents int // each of which has as many alerts
 	For       time.Duration
 	// Stop has processes stand still, for longer than any lease, instead of dying.
 	Stop bool
@@ -38,6 +39,9 @@ func (s Storm) Run(t *testing.T) {
 		thread := chat.ThreadID{Platform: "board", Channel: fmt.Sprintf("c%d", i%7), Root: fmt.Sprint(i)}
 		threads = append(threads, thread)
 		until += " " + thread.String()
+	}
+	for i := range s.Incidents {
+		until += " " + incident(fmt.Sprint(i)).String()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), s.For)
 	defer cancel()
@@ -62,6 +66,7 @@ func (s Storm) Run(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	Check(t, p, store.(memory.Reader), threads, s.Messages)
+	s.alerted(t, p, store.(memory.Reader))
 	if s.Stop {
 		known(t, store.(memory.Reader), threads)
 	}
@@ -88,9 +93,36 @@ func (s Storm) talk(ctx context.Context, p *Platform, threads []chat.ThreadID) {
 			}
 			say(thread, fmt.Sprintf("m%d-%d", i, m), fmt.Sprintf("%s %d", text, m))
 		}
+		for i := range s.Incidents {
+			p.Send(Event{ID: fmt.Sprintf("a%d-%d", i, m), Thread: incident(fmt.Sprint(i)), Alert: true})
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+		}
+	}
+}
+
+// alerted checks that each incident has one thread with one turn, and counted its alerts.
+func (s Storm) alerted(t *testing.T, p *Platform, store memory.Reader) {
+	for i := range s.Incidents {
+		thread := incident(fmt.Sprint(i))
+		log, err := store.Read(t.Context(), thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		as, times := map[memory.AlertAs]int{}, 0
+		for _, e := range log {
+			if m, ok := e.Body.(memory.Message); ok && m.Alert != nil {
+				as[m.Alert.As]++
+				times = max(times, m.Alert.Times)
+			}
+		}
+		if as[memory.AlertBegins] != 1 || as[memory.AlertAgain] != s.Messages-1 || times != s.Messages-1 {
+			t.Errorf("%s: %v, and came again %d times", thread, as, times)
+		}
+		if heads, answers := p.Count(thread, "alert/pages/"), p.Count(thread, "answer/"); heads != 1 || answers != 1 {
+			t.Errorf("%s: %d posts that begin it, %d answers", thread, heads, answers)
 		}
 	}
 }

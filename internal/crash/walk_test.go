@@ -104,7 +104,7 @@ func TestKillStorm(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		crash.Storm{Store: file(t), Open: openURL, Processes: 1, Threads: 30, Messages: 6, For: stormy(t)}.Run(t)
+		crash.Storm{Store: file(t), Open: openURL, Processes: 1, Threads: 25, Messages: 6, Incidents: 5, For: stormy(t)}.Run(t)
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
@@ -116,6 +116,6 @@ func TestKillStorm(t *testing.T) {
 		if crash.Long() {
 			messages = 14 // 210 of which come later
 		}
-		crash.Storm{Store: store, Open: openURL, Processes: 3, Threads: 30, Messages: messages, For: stormy(t)}.Run(t)
+		crash.Storm{Store: store, Open: openURL, Processes: 3, Threads: 30, Messages: messages, Incidents: 10, For: stormy(t)}.Run(t)
 	})
 }
