@@ -25,6 +25,13 @@ const keyMeta = "nod/idempotencyKey"
 // call performs one call. What it says to the model tells apart whether nothing
 // was done, or nobody knows.
 func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result, error) {
+	h, err := handleOf(in)
+	switch {
+	case err != nil:
+		return unknown(o, "its handle can't be read"), nil
+	case h.Task != "":
+		return s.await(ctx, o, in, h, in.Resumes.Since)
+	}
 	ctx, limit, stop := s.limit(ctx, s.Timeout, errSlow)
 	defer stop()
 	ctx, leave := context.WithCancelCause(ctx)
@@ -45,14 +52,23 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		if off := differs(o.d, l.tools); off != "" {
 			return switchedOff(o, off), nil
 		}
-		a := &attempt{begun: time.Now()}
-		run := &running{in: in, limit: limit, session: l.session, ctx: ctx, attempt: a}
+		a := &attempt{begun: time.Now(), asked: h.State != ""}
+		run := &running{in: in, limit: limit, session: l.session, ctx: ctx, attempt: a, notes: h.Notes}
 		end := s.calls.begin(run)
-		r, err := l.session.CallTool(context.WithValue(ctx, runningKey{}, run), &sdk.CallToolParams{
-			Meta: sdk.Meta{keyMeta: keyOf(in.Key)}, Name: o.d.Name, Arguments: in.Args,
-		})
+		r, err := s.rounds(context.WithValue(ctx, runningKey{}, run), run, l.tools, o, &h)
 		end()
-		if err == nil {
+		switch id := taskOf(r); {
+		case err == nil && r == nil:
+			return llm.Result{}, nil // it is held
+		case err == nil && id != "":
+			h = handle{Task: id, Notes: run.notes}
+			if in.Hold != nil {
+				in.Hold(h.held(s, nil))
+				return llm.Result{}, nil
+			}
+			defer limit.Pause()()
+			return s.await(ctx, o, in, h, time.Now())
+		case err == nil:
 			return run.noted(result(o, in, r, s.fetched(ctx, l.session, r))), nil
 		}
 		if ended(err) && a.undone() && try == 1 {
@@ -159,22 +175,31 @@ const codeRejected = -32005
 func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.pace.patient)
 	defer cancel()
+	begun := time.Now()
+	for {
+		l, err := s.connected(ctx, gone)
+		if err != nil {
+			return nil, err
+		}
+		if l, err = s.fresh(ctx, l, begun); !ended(err) {
+			return l, why(err)
+		}
+		gone = l.session
+	}
+}
+
+// connected waits for a connection, but not after an attempt that failed.
+func (s *server) connected(ctx context.Context, gone *sdk.ClientSession) (*live, error) {
 	s.mu.Lock()
 	failures := s.failures
 	s.mu.Unlock()
-	begun := time.Now()
 	for {
 		s.mu.Lock()
 		l, lost, changed, failed := s.live, s.lost, s.changed, s.failures > failures
 		s.mu.Unlock()
 		switch {
 		case l != nil && l.session != gone:
-			l, err := s.fresh(ctx, l, begun)
-			if !ended(err) {
-				return l, why(err)
-			}
-			gone = l.session
-			continue
+			return l, nil
 		case failed:
 			return nil, lost
 		}

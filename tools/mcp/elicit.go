@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -183,13 +182,18 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 	}
 	r.attempt.ask()
 	q, err := s.question(req.Params)
+	return s.asked(ctx, r, q, err)
+}
+
+// asked puts a question to the person, unless an error says why not, and gives the answer.
+func (s *server) asked(ctx context.Context, r *running, q chat.Question, err error) (*sdk.ElicitResult, error) {
 	var a chat.Answer
 	if err == nil {
 		a, err = s.put(ctx, r, q)
 	}
 	if err != nil {
 		r.note("%s wanted to ask a person something and was declined: %v", s.Name, err)
-		return declined, nil
+		return &sdk.ElicitResult{Action: "decline"}, nil
 	}
 	return s.tellAnswer(r, q, a)
 }
@@ -234,7 +238,7 @@ func (s *server) put(ctx context.Context, r *running, q chat.Question) (chat.Ans
 	both, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	defer r.limit.Pause()()
+	defer r.limit.Pause()() // a task has none
 	r.ask(1)
 	defer r.ask(-1)
 	begun := time.Now()
@@ -274,22 +278,18 @@ func withCall(message []byte, call *running) []byte {
 	if !strings.Contains(string(message), "elicitation") || json.Unmarshal(message, &m) != nil || m.Method != "elicitation/create" {
 		return message
 	}
-	var all, params, meta map[string]json.RawMessage
+	var all, params map[string]json.RawMessage
 	if json.Unmarshal(message, &all) != nil || json.Unmarshal(all["params"], &params) != nil {
 		return message
 	}
-	if json.Unmarshal(params["_meta"], &meta) != nil || meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
-	meta = maps.Clone(meta)
-	delete(meta, callMeta)
+	id := ""
 	if call != nil {
-		meta[callMeta] = json.RawMessage(`"` + call.id + `"`)
+		id = call.id
 	}
-	var err error
-	if params["_meta"], err = json.Marshal(meta); err != nil {
+	if !setMeta(params, callMeta, id) {
 		return message
 	}
+	var err error
 	if all["params"], err = json.Marshal(params); err != nil {
 		return message
 	}

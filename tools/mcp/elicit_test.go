@@ -152,6 +152,24 @@ func TestElicitation(t *testing.T) {
 	})
 }
 
+// In the newest version a question outlives the program and the process: it is a handle,
+// and the answer goes with the same call to another one.
+func TestElicitationOutlivesAll(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	call := llm.Call{Name: "test_ask", Args: `{"text":"form|` + strings.ReplaceAll(wantsEnv, `"`, `\"`) + `|Where to?"}`}
+	var h *chat.Handle
+	desk := chat.Desk{Key: "k", Hold: func(held chat.Handle) { h = &held }}
+	if r, err := connect(t, Options{Servers: []Server{stdio(t, dir)}}).box.Call(t.Context(), desk, call); err != nil || h == nil || h.Repeats || len(h.Asks) != 1 || h.Asks[0].Text != "Where to?" {
+		t.Fatalf("%+v, %v, %+v", r, err, h)
+	}
+	desk.Resumes = &chat.Resumed{Handle: *h, Answers: []chat.Answer{{How: chat.Accepted, By: chat.User{Name: "ada"}, Values: `{"env":"prod"}`}}}
+	r, err := connect(t, Options{Servers: []Server{stdio(t, dir)}}).box.Call(t.Context(), desk, call)
+	if want := "[test asked ada: \"Where to?\", who answered; only the server has the answer]\nthe person: accept {\"env\":\"prod\"}"; err != nil || r.Text != want {
+		t.Errorf("%q, %v, want %q", r.Text, err, want)
+	}
+}
+
 // The time that people take is not the call's.
 func TestElicitationTakesItsTime(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,9 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, w.fault.note(errElsewhere)
 	}
 	req = req.Clone(req.Context())
+	if asked.Params.TaskID != "" { // so that it comes to the process that has the task
+		req.Header.Set("Mcp-Name", asked.Params.TaskID)
+	}
 	for name, secret := range w.headers {
 		value := secret.Reveal()
 		if strings.EqualFold(name, "Host") {
@@ -177,6 +180,9 @@ func notTheProtocol(contentType string) error {
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
+	Params struct {
+		TaskID string `json:"taskId"`
+	} `json:"params"`
 }
 
 func requestOf(req *http.Request) (asked request) {

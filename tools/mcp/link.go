@@ -35,6 +35,9 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 		transport, l.child = c, c
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "nod", Version: s.version}, s.options())
+	if err := knowTasks(client); err != nil {
+		return nil, err
+	}
 	var how *sdk.ClientSessionOptions
 	if s.old {
 		how = &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}
@@ -55,7 +58,8 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 // options are those of the client's side.
 func (s *server) options() *sdk.ClientOptions {
 	o := &sdk.ClientOptions{
-		Capabilities:       &sdk.ClientCapabilities{}, // no roots; and no handler, so no sampling
+		Capabilities:       &sdk.ClientCapabilities{Extensions: map[string]any{tasksExtension: map[string]any{}}}, // no roots; and no handler, so no sampling
+		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true},                                            // see rounds
 		ElicitationHandler: s.elicit,
 		Logger:             slog.New(slog.DiscardHandler), // it would log what servers write
 	}

@@ -23,6 +23,8 @@ type Definition struct {
 	Hints       *Hints          `json:"hints,omitempty"`
 
 	Unusable string `json:"unusable,omitempty"` // why it can't be called from here
+
+	Task bool `json:"-"` // by the protocol of 2025-11-25 the client has to ask for a task
 }
 
 // Hints are a tool's statements about itself. See
@@ -81,9 +83,7 @@ func defined(t *sdk.Tool) (Definition, error) {
 		return Definition{}, err
 	}
 	d := Definition{Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\ufffd"), Parameters: raw}
-	if t.Meta[taskMeta] == "required" {
-		d.Unusable = "it only runs as a task of the protocol, which is not possible here"
-	}
+	d.Task = t.Meta[taskMeta] == "required"
 	if a := t.Annotations; a != nil {
 		d.Hints = &Hints{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 	}
@@ -134,10 +134,8 @@ func (d Definition) forModel() (json.RawMessage, error) {
 	if root == nil { // it was null
 		root = map[string]any{}
 	}
-	if composed(root) {
-		if err := flatten(root); err != nil {
-			return nil, err
-		}
+	if err := args.Flatten(root); err != nil {
+		return nil, err
 	}
 	for key, value := range map[string]any{"type": "object", "properties": map[string]any{}} {
 		if _, ok := root[key]; !ok {

@@ -49,16 +49,17 @@ import (
 // the keys of an item of tools.mcp. A pattern is one of [path.Match], on the server's own
 // names of its tools; a slash is a letter like any other.
 type Server struct {
-	Name     string                    `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
-	URL      setting.Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
-	Command  []string                  `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
-	Headers  map[string]setting.Secret `yaml:"headers" reload:"yes" doc:"Sent with every request to url"`
-	ReadOnly []string                  `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
-	Sends    map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself, and by names and values that are those of an address"`
-	Risk     Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
-	Tools    []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
-	Timeout  time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
-	Shown    []string                  `yaml:"shown" schema:"globs" doc:"Patterns on the server's tool names, of those whose definitions stay in each prompt where the model finds tools by search (tools.find)"`
+	Name        string                    `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
+	URL         setting.Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
+	Command     []string                  `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
+	Headers     map[string]setting.Secret `yaml:"headers" reload:"yes" doc:"Sent with every request to url"`
+	ReadOnly    []string                  `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
+	Sends       map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself, and by names and values that are those of an address"`
+	Risk        Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
+	Tools       []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
+	Timeout     time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
+	TaskTimeout time.Duration             `yaml:"task_timeout" schema:"positive" default:"24h" doc:"Of a call that the server runs as a task. Default 24h"`
+	Shown       []string                  `yaml:"shown" schema:"globs" doc:"Patterns on the server's tool names, of those whose definitions stay in each prompt where the model finds tools by search (tools.find)"`
 
 	spelt []string // Command as the file spells it; nil: as it is
 	pace  pace     // of tests; the options' where it is zero
@@ -336,6 +337,7 @@ func newServer(cfg Server, o Options) (*server, error) {
 	if s.Timeout == 0 {
 		s.Timeout = s.pace.call
 	}
+	s.TaskTimeout = cmp.Or(s.TaskTimeout, 24*time.Hour)
 	if list, ok := o.Lock.of(cfg.Name); ok {
 		s.accepted, s.pins = true, cfg.wanted(list)
 	}

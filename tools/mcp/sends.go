@@ -1,12 +1,10 @@
 package mcp
 
 import (
-	"encoding/json"
-	"maps"
 	"slices"
-	"strings"
 
 	"nod/llm"
+	"nod/llm/args"
 )
 
 // sends lists the parameters whose values leave the server for somebody else's place:
@@ -25,87 +23,10 @@ func (c Server) sends(d Definition) (out []string, undeclared bool) {
 		slices.Sort(out)
 		return slices.Compact(out), false
 	}
-	var root map[string]any
-	if json.Unmarshal(d.Parameters, &root) != nil {
-		return nil, true
-	}
 	open := d.Hints != nil && d.Hints.OpenWorld != nil && *d.Hints.OpenWorld
-	f := flattening{root: root, properties: map[string]any{}}
-	if _, err := f.add(root, 0); err != nil {
-		return nil, true // such a tool is not offered
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.properties)) {
-		if a := (addresses{root: root}); a.in(f.properties[name], 0) || open && wide(f.properties[name]) {
-			out = append(out, name)
-		}
-	}
-	if open && !closed(root) {
+	out, rest, err := args.Outward(d.Parameters, open)
+	if err == nil && rest { // else such a tool is not offered
 		out = append(out, llm.Unnamed)
 	}
 	return out, true
-}
-
-// closed says whether a schema takes no parameters but those that it names.
-func closed(root map[string]any) bool {
-	others, said := root["additionalProperties"].(bool)
-	return said && !others && root["patternProperties"] == nil
-}
-
-// wide says whether a value of a schema can carry a text.
-func wide(schema any) bool {
-	s, ok := schema.(map[string]any)
-	if !ok {
-		return true
-	}
-	if s["enum"] != nil || s["const"] != nil {
-		return false
-	}
-	kind, _ := s["type"].(string)
-	return kind != "integer" && kind != "number" && kind != "boolean" && kind != "null"
-}
-
-// addresses looks for values that are addresses in a schema.
-type addresses struct{ root map[string]any }
-
-// mostDeep limits the depth; a deeper value counts as an address.
-const mostDeep = 20
-
-func (a addresses) in(schema any, depth int) bool {
-	if depth > mostDeep {
-		return true
-	}
-	switch s := schema.(type) {
-	case []any:
-		return slices.ContainsFunc(s, func(v any) bool { return a.in(v, depth+1) })
-	case map[string]any:
-		if format, _ := s["format"].(string); strings.HasPrefix(format, "uri") || strings.HasPrefix(format, "iri") || format == "url" {
-			return true
-		}
-		if ref, _ := s["$ref"].(string); ref != "" && a.in(a.follow(ref), depth+1) {
-			return true
-		}
-		for _, v := range s {
-			if a.in(v, depth+1) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// follow resolves a reference within the schema.
-func (a addresses) follow(ref string) any {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	var at any = a.root
-	for _, key := range strings.Split(path, "/") {
-		m, ok := at.(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(key)]
-	}
-	return at
 }

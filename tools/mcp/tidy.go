@@ -13,9 +13,9 @@ import (
 // So messages are looked through before it sees them, and an item that it could not
 // read becomes a text that says so.
 
-// taskMeta is where a tool is marked that runs in a way of which the SDK has no
-// word: execution.taskSupport.
-const taskMeta = "nod/taskSupport"
+// taskMeta is where a tool is marked that only runs as a task (execution.taskSupport), and
+// a result that is a task with its id: the SDK has no word for either.
+const taskMeta = "nod/task"
 
 // unshown stands for an item that can't be read.
 const unshown = "(it also gave something of a kind that can't be shown here)"
@@ -32,6 +32,7 @@ func tidy(message []byte) []byte {
 	}
 	changed := tidyList(result, "content", tidyItem)
 	changed = tidyList(result, "tools", tidyTool) || changed
+	changed = tidyTask(result) || changed
 	if !changed {
 		return message
 	}
@@ -74,16 +75,8 @@ func tidyTool(item json.RawMessage) json.RawMessage {
 	var t struct {
 		Execution struct{ TaskSupport string }
 	}
-	var all, meta map[string]json.RawMessage
-	if json.Unmarshal(item, &t) != nil || t.Execution.TaskSupport != "required" || json.Unmarshal(item, &all) != nil {
-		return nil
-	}
-	if json.Unmarshal(all["_meta"], &meta) != nil || meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
-	meta[taskMeta] = json.RawMessage(`"required"`)
-	var err error
-	if all["_meta"], err = json.Marshal(meta); err != nil {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(item, &t) != nil || t.Execution.TaskSupport != "required" || json.Unmarshal(item, &all) != nil || !setMeta(all, taskMeta, "required") {
 		return nil
 	}
 	raw, err := json.Marshal(all)
@@ -91,6 +84,35 @@ func tidyTool(item json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
+}
+
+// tidyTask marks a result that is a task, in the form of either version of the protocol,
+// and says whether it is one.
+func tidyTask(result map[string]json.RawMessage) bool {
+	var kind, id string
+	var older struct{ TaskID string }
+	if json.Unmarshal(result["task"], &older) == nil && older.TaskID != "" {
+		return setMeta(result, taskMeta, older.TaskID)
+	}
+	_ = json.Unmarshal(result["resultType"], &kind)
+	_ = json.Unmarshal(result["taskId"], &id)
+	return kind == "task" && id != "" && setMeta(result, taskMeta, id)
+}
+
+// setMeta writes a text into the _meta of an object; an empty one only takes it out.
+func setMeta(all map[string]json.RawMessage, key, text string) bool {
+	var meta map[string]json.RawMessage
+	if json.Unmarshal(all["_meta"], &meta) != nil || meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	delete(meta, key)
+	value, err := json.Marshal(text)
+	if text != "" && err == nil {
+		meta[key] = value
+	}
+	raw, failed := json.Marshal(meta)
+	all["_meta"] = raw
+	return err == nil && failed == nil
 }
 
 // tidyItem gives an item of a result anew; nil: it is as it should be.

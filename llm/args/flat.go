@@ -1,6 +1,7 @@
-package mcp
+package args
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -18,8 +19,11 @@ const mostNesting = 8
 
 var errUnflattened = errors.New("its parameters are composed at their top in a way that no provider takes")
 
-// flatten brings the top of a schema into that form.
-func flatten(root map[string]any) error {
+// Flatten brings the top of a schema into that form, where it is composed.
+func Flatten(root map[string]any) error {
+	if !composed(root) {
+		return nil
+	}
 	f := flattening{root: root, properties: map[string]any{}}
 	required, err := f.add(root, 0)
 	if err != nil {
@@ -145,8 +149,8 @@ func (f *flattening) property(name string, schema any) {
 }
 
 func same(a, b any) bool {
-	x, errX := plain(a)
-	y, errY := plain(b)
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
