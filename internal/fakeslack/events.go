@@ -54,6 +54,7 @@ func (s *Server) emitMessage(ch *channel, m *message) {
 		event := s.render(ch, m, true)
 		event["channel"], event["channel_type"], event["event_ts"] = ch.ID, string(ch.Kind), m.ts
 		s.foreign(event, m)
+		s.addAction(event, m)
 		if m.subtype == "thread_broadcast" {
 			if root := ch.byTS[m.thread]; root != nil {
 				event["root"] = s.render(ch, root, true)
@@ -72,6 +73,7 @@ func (s *Server) emitMention(ch *channel, m *message) {
 	event["type"], event["channel"], event["event_ts"] = "app_mention", ch.ID, m.ts
 	delete(event, "subtype")
 	s.foreign(event, m)
+	s.addAction(event, m)
 	s.emit("app_mention", event)
 }
 

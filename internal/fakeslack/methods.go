@@ -52,6 +52,7 @@ var methods = map[string]method{
 	"reactions.get":    {do: getReactions, limit: tier3, scopes: []string{"reactions:read"}},
 	"reactions.list":   {do: listReactions, limit: tier2, scopes: []string{"reactions:read"}},
 
+	"assistant.search.context":              {do: searchContext, limit: limit{rate: 10}, scopes: []string{"search:read.public"}},
 	"assistant.threads.setStatus":           {do: setStatus, limit: statuses, scopes: []string{"assistant:write", "chat:write"}},
 	"assistant.threads.setTitle":            {do: setTitle, limit: tier4, scopes: []string{"assistant:write"}},
 	"assistant.threads.setSuggestedPrompts": {do: setPrompts, limit: tier4, scopes: []string{"assistant:write"}},
@@ -73,7 +74,7 @@ func AllScopes() []string {
 		"app_mentions:read", "assistant:write", "channels:history", "channels:join", "channels:read", "chat:write",
 		"chat:write.customize", "commands", "files:read", "files:write", "groups:history", "groups:read", "im:history",
 		"im:read", "im:write", "metadata.message:read", "mpim:history", "mpim:read", "mpim:write", "reactions:read",
-		"reactions:write", "team:read", "usergroups:read", "users:read",
+		"reactions:write", "search:read.im", "search:read.mpim", "search:read.private", "search:read.public", "team:read", "usergroups:read", "users:read",
 	}
 }
 

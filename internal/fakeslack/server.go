@@ -85,13 +85,14 @@ type Server struct {
 	lastTS  int64
 	ahead   time.Duration // of the clock; see Advance
 
-	people people
-	rooms  rooms
-	desk   desk
-	wire   wire
-	gate   gate
-	record record
-	plan   plan
+	people  people
+	rooms   rooms
+	desk    desk
+	wire    wire
+	gate    gate
+	actions map[string]action // by the token
+	record  record
+	plan    plan
 }
 
 // record is what the fake has noted about its client.
@@ -116,7 +117,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opt: o, base: "http://" + l.Addr().String(), contracts: found,
 		done: make(chan struct{}), rand: rand.New(rand.NewPCG(o.Seed, o.Seed)),
-		people: newPeople(o), rooms: newRooms(), desk: newDesk(), wire: newWire(), gate: newGate(o),
+		people: newPeople(o), rooms: newRooms(), desk: newDesk(), wire: newWire(), gate: newGate(o), actions: map[string]action{},
 		record: record{byMethod: map[string][]int{}}, plan: plan{chaos: o.Chaos},
 	}
 	for _, c := range o.Channels {
