@@ -94,7 +94,7 @@ func (a *Agent) Offers(who chat.UserID, member func(rule string) bool) []chat.Of
 // the rest.
 func (a *Agent) Desk(log *Log) chat.Desk {
 	s := log.Thread
-	desk := chat.Desk{Files: s.Held()}
+	desk := chat.Desk{Files: s.Held(), Eyes: s.Open.Eyes()}
 	for _, t := range s.Shown(s.Trim) {
 		for c := range t.EachCall() {
 			if c.Result != nil {

@@ -126,7 +126,7 @@ func (d *decision) help(c *thread.Command) string {
 	}
 	b.WriteString("\n")
 	mine := slices.DeleteFunc(slices.Clone(d.agent.Tools), func(t policy.Tool) bool {
-		return t.Reads && len(d.thread.Held()) == 0 || !t.IsFor(c.From.ID, c.Is.In)
+		return t.Reads && len(d.thread.Held()) == 0 || !t.IsFor(c.From.ID, c.Is.In) || t.Name == thread.TeamSearch && !c.Eyes
 	})
 	if len(mine) == 0 {
 		b.WriteString("I have no tools here.")

@@ -76,6 +76,8 @@ type Message struct {
 	// Outside says that it is content from outside: the words of a bot, or of a person who
 	// is not heard. It is an aside, and never a word or a vote.
 	Outside bool `json:"outside,omitempty"`
+	// Eyes says that for a while the adapter may search the platform with its author's eyes.
+	Eyes bool `json:"eyes,omitempty"`
 	// About says that Ref is somebody else's message, which this one asks about: edits
 	// of that message change nothing here.
 	About bool `json:"about,omitempty"`

@@ -1,6 +1,9 @@
 package chat
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Desk is a tool's view of the thread: its calls and files. All of it comes from the
 // log, so no tool needs a memory of threads.
@@ -17,6 +20,9 @@ type Desk struct {
 	Files []File
 	// Open gives the content of one of Files. It is nil where there is none.
 	Open func(ctx context.Context, f File) ([]byte, error)
+	// Eyes are the messages by which the platform may be searched for the requester, the
+	// newest first.
+	Eyes []MessageRef
 	// Ask asks the requester of the call, in the thread, and waits for the answer. An
 	// error means that nobody was asked, in words for the tool. Nil: nobody can be
 	// asked.
@@ -27,3 +33,10 @@ type Desk struct {
 	// Resumes is the kept handle. Nil: the call begins.
 	Resumes *Resumed
 }
+
+// Hit is a message that a search of the platform found.
+type Hit struct{ Author, Place, Text, Link string }
+
+// ErrBlind says that no message lets the platform be searched any more: they are too old,
+// or came before a restart.
+var ErrBlind = errors.New("no message to search by")

@@ -51,6 +51,7 @@ type Options struct {
 	External string         // people of other organisations: ignore (default), ask, allow
 	Guests   string         // guests of the own workspace: ask (default), ignore, allow
 	Groups   bool           // an approver rule names a user group
+	Search   bool           // people's messages may let the bot search with their eyes
 	Alone    bool           // no other process shares the store
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
@@ -89,6 +90,7 @@ type Adapter struct {
 	order   order
 	parts   bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
 	shapes  *layout.Shapes
+	eyes    *api.Eyes // of people whose messages let the bot search
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -105,6 +107,7 @@ func New(o Options) (*Adapter, error) {
 		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now},
 	}
 	a.app = api.New(o.Client(o.AppToken))
+	a.eyes = &api.Eyes{Web: a.web}
 	a.sockets = socketmode.New(socketmode.Options{
 		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Alone: o.Alone,
 	}, host{a})
@@ -128,6 +131,11 @@ func (o Options) withDefaults() Options {
 	}
 	o.Common = o.Common.WithDefaults()
 	return o
+}
+
+// Search finds messages of the workspace with the eyes of a person; see [api.Eyes].
+func (a *Adapter) Search(ctx context.Context, thread chat.ThreadID, eyes []chat.MessageRef, query string) ([]chat.Hit, error) {
+	return a.eyes.Search(ctx, thread, eyes, query)
 }
 
 // Client is how the Web API is called with a token.

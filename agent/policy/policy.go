@@ -74,6 +74,7 @@ func (t Tool) Offered(s *thread.Thread, draft int) bool {
 	usable := (t.Risk == Auto || t.Risk == Ask) && !s.IsOff(t.Name)
 	usable = usable && (!t.Reads || len(s.Held()) > 0) && t.Entitled(s.Open, s.Last)
 	usable = usable && (t.Name != thread.ScheduleTool || s.Open == nil || s.Open.Slot == nil)
+	usable = usable && (t.Name != thread.TeamSearch || len(s.Open.Eyes()) > 0)
 	return usable && (draft == 0 || t.Harmless())
 }
 

@@ -102,6 +102,23 @@ func (t *Turn) AnswerName() string { return "answer/" + t.Name }
 // ReportName names the post with the result of a call by hand.
 func (t *Turn) ReportName() string { return "ran/" + t.Name }
 
+// Eyes lists the messages of the requester by which the platform may be searched with their
+// eyes, the newest first. A turn that began by itself has none.
+func (t *Turn) Eyes() (refs []chat.MessageRef) {
+	if t == nil || t.Slot != nil {
+		return nil
+	}
+	for _, m := range slices.Backward(t.Asked()) {
+		if m.Eyes && m.From.ID == t.Requester.ID {
+			refs = append(refs, m.Ref)
+		}
+	}
+	return refs
+}
+
+// TeamSearch is the name of the tool that searches the platform.
+const TeamSearch = "team_search"
+
 // Asked lists the messages of the turn that ask for something.
 func (t *Turn) Asked() []*Message {
 	return Without(t.Live(), func(m *Message) bool { return m.Aside })

@@ -21,7 +21,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
 		Sockets: s.Sockets, DM: string(s.DM), Limits: s.Limits, External: string(s.External), Guests: string(s.Guests),
-		Groups: usesGroups(cfg), Alone: cfg.Store.Kind == config.SQLite, Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
+		Groups: usesGroups(cfg), Alone: cfg.Store.Kind == config.SQLite, Search: s.Search, Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
 	}
 }
 
@@ -50,6 +50,7 @@ func (p *program) newSlack() (platform, error) {
 		return nil, err
 	}
 	p.meter.Outbox(slack.Platform, a.Depth)
+	p.kit.team.Use(a.Search)
 	return a, nil
 }
 
@@ -82,7 +83,7 @@ func rulesOf(cfg *config.Config, heard []string) []string {
 
 // slackManifest is the app that this configuration needs.
 func slackManifest(cfg *config.Config) ([]byte, error) {
-	return slacksetup.Manifest(slacksetup.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat, Direct: cfg.Direct()})
+	return slacksetup.Manifest(slacksetup.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat, Search: cfg.Slack != nil && cfg.Slack.Search, Direct: cfg.Direct()})
 }
 
 // usesGroups says whether a group or role approves, asks or is heard.

@@ -19,6 +19,7 @@ import (
 	"nod/tools/details"
 	"nod/tools/mcp"
 	"nod/tools/skill"
+	"nod/tools/team"
 )
 
 // kit is the tools of a file: those that work, each with its rules, and those
@@ -36,6 +37,7 @@ type kit struct {
 	// concealed are servers of which no tool is shown: there is no room.
 	concealed []string
 	skills    *skill.Shelf
+	team      team.Search
 
 	list  []tools.Tool
 	errs  []error
@@ -77,6 +79,9 @@ func (k *kit) fill(ctx context.Context, cfg *config.Config, log *slog.Logger) er
 		k.add(c.Name, c.ToolRules, err, t)
 	}
 	k.add("details", config.ToolRules{Risk: tools.Auto}, nil, details.New())
+	if cfg.Slack != nil && cfg.Slack.Search {
+		k.add(team.Name, config.ToolRules{Risk: tools.Auto}, nil, k.team.Tool())
+	}
 	k.errs = append(k.errs, k.shelve(cfg, log))
 	err := errors.Join(k.errs...)
 	if err == nil { // no server is started for a file that has mistakes

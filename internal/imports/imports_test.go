@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	"adapters/terminal":         {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/slack/socketmode": {"adapters/slack/api", "chat/inbound", "chat/retry"},
 	"adapters/slack/layout":     {"adapters/slack/api", "chat", "chat/form", "chat/markdown", "chat/summary", "front"},
-	"adapters/slack/api":        {"chat", "chat/form", "chat/inbound", "chat/intake", "chat/outbox", "front"},
+	"adapters/slack/api":        {"chat", "chat/bounded", "chat/form", "chat/inbound", "chat/intake", "chat/outbox", "front"},
 	"adapters/slack":            {"adapters/slack/api", "adapters/slack/layout", "adapters/slack/socketmode", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},
 	"adapters/slack/setup":      {"adapters/slack", "adapters/slack/api", "adapters/slack/layout", "chat", "chat/outbox", "front"},
 	"adapters/web":              {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},

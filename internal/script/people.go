@@ -23,7 +23,7 @@ func (p *play) says(who, text string) {
 	m := chat.Message{
 		Ref:  chat.MessageRef{Platform: "board", Channel: "c", ID: id},
 		From: chat.User{ID: chat.UserID(who), Name: who, Bot: strings.Contains(as, "bot")}, Text: text, Sent: time.Now(),
-		Aside: as != "", Outside: strings.Contains(as, "outside"),
+		Aside: as != "" && as != "eyes", Outside: strings.Contains(as, "outside"), Eyes: as == "eyes",
 	}
 	if attached {
 		m.Files = []chat.File{{Name: file, MediaType: "text/plain", Text: "what the file says"}}

@@ -42,7 +42,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
 //	-- model --          a block for one model call, as [Model] has it
-//	-- person NAME [aside] [outside] [bot] [with FILE] --   a message; the conversation goes on until nothing moves
+//	-- person NAME [aside] [outside] [bot] [eyes] [with FILE] --   a message; the conversation goes on until nothing moves
 //	-- alert [post|DURATION] --   an alert, by a POST or as the message of a bot, that much earlier
 //	-- react NAME EMOJI [TOOL] [removed] [found] [guest] [button] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
 //	-- reason NAME TOOL --    why NAME denied it, in the form that opened; empty: the form was closed

@@ -99,6 +99,10 @@ type Event struct {
 	Reactions   json.RawMessage `json:"reactions"`
 	Item        json.RawMessage `json:"item"`
 	Tab         string          `json:"tab"`
+	ActionToken string          `json:"action_token"` // searches with the author's eyes; older apps get it in Assistant
+	Assistant   struct {
+		ActionToken string `json:"action_token"`
+	} `json:"assistant_thread"`
 }
 
 // Item is what a reaction is on.

@@ -287,7 +287,7 @@ func buckets(method string, args url.Values) []string {
 var tiers = map[string]int{
 	"apps.connections.open": 50, "chat.update": 50, "agents.sessions.setStatus": 50, "reactions.add": 50, "reactions.get": 50,
 	"conversations.replies": 50, "conversations.history": 50, "conversations.info": 50, "conversations.open": 50, "users.conversations": 50,
-	"usergroups.users.list": 20, "assistant.threads.setStatus": 600,
+	"assistant.search.context": 10, "usergroups.users.list": 20, "assistant.threads.setStatus": 600,
 	"chat.postEphemeral": 100, "users.info": 100, "views.open": 100, "views.update": 100, "views.publish": 100,
 	"files.getUploadURLExternal": 100, "files.completeUploadExternal": 100,
 }
@@ -316,8 +316,8 @@ func Budget(bucket string, limits map[string]int, pace float64) outbox.Budget {
 	if method == "agents.sessions.setStatus" {
 		return window(n, n*4/5, pace) // many questions at once each show within a second that they were heard
 	}
-	if method == "users.info" || method == "conversations.history" {
-		return window(n, n, pace) // what people wait for is asked at once: who they are, and what they said while nobody listened
+	if method == "users.info" || method == "conversations.history" || method == "assistant.search.context" {
+		return window(n, n, pace) // what people wait for is asked at once: who they are, what they said while nobody listened, and what others did
 	}
 	return window(n, n*2/5, pace)
 }

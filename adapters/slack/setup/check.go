@@ -57,7 +57,7 @@ func checkScopes(who api.Whoami, o slack.Options) (string, error) {
 		return "which scopes there are was not told", nil
 	}
 	var missing []string
-	for _, s := range scopes(ManifestOptions{Groups: o.Groups, Flat: o.DM == slack.Flat, Direct: o.Direct}) {
+	for _, s := range scopes(ManifestOptions{Groups: o.Groups, Flat: o.DM == slack.Flat, Direct: o.Direct, Search: o.Search}) {
 		if !slices.Contains(who.Scopes, s) {
 			missing = append(missing, s)
 		}

@@ -17,6 +17,7 @@ type ManifestOptions struct {
 	Description string
 	Groups      bool // a rule names a user group
 	Flat        bool // a direct conversation is one, without threads
+	Search      bool // messages are searched with the eyes of who asks
 	Direct      bool // people are written to directly, who did not write to the bot
 }
 
@@ -37,6 +38,9 @@ func scopes(o ManifestOptions) []string {
 	}
 	if o.Groups {
 		out = append(out, "usergroups:read") // who is in a group that is heard, or approves
+	}
+	if o.Search {
+		out = append(out, "search:read.im", "search:read.mpim", "search:read.private", "search:read.public") // the tool team_search
 	}
 	if o.Direct {
 		out = append(out, "im:write") // a direct conversation with whoever may decide

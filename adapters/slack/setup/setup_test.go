@@ -31,8 +31,11 @@ func TestManifest(t *testing.T) {
 	if !m.Settings.Socket || !slices.Contains(m.OAuth.Scopes.Bot, "usergroups:read") || !slices.Contains(m.Settings.Events.Bot, "message.im") {
 		t.Errorf("the manifest is %s", raw)
 	}
-	if plain := scopes(ManifestOptions{}); slices.Contains(plain, "usergroups:read") {
-		t.Errorf("without groups: %v", plain)
+	if plain := scopes(ManifestOptions{}); slices.Contains(plain, "usergroups:read") || slices.Contains(plain, "search:read.public") {
+		t.Errorf("without groups and search: %v", plain)
+	}
+	if searching := scopes(ManifestOptions{Search: true}); !slices.Contains(searching, "search:read.public") || !slices.Contains(searching, "search:read.im") {
+		t.Errorf("with search: %v", searching)
 	}
 	const published = "../../../../shared/contracts/slack-manifest.schema.json"
 	schema, err := os.ReadFile(published)

@@ -95,7 +95,7 @@ func (k *checker) proxy() {
 
 // SlackMethods are those whose limits matter.
 var SlackMethods = []string{
-	"agents.sessions.setStatus", "assistant.threads.setStatus", "chat.delete", "chat.postEphemeral", "chat.postMessage", "chat.update",
+	"agents.sessions.setStatus", "assistant.search.context", "assistant.threads.setStatus", "chat.delete", "chat.postEphemeral", "chat.postMessage", "chat.update",
 	"conversations.history", "conversations.info", "conversations.open", "conversations.replies", "files.completeUploadExternal",
 	"files.getUploadURLExternal", "reactions.add", "reactions.get", "usergroups.users.list", "users.conversations", "users.info",
 	"views.open", "views.publish", "views.update",

@@ -20,7 +20,7 @@ import (
 
 // commands checks the team's own tools.
 func (k *checker) commands() {
-	taken := []string{"details", "schedule", "remember", "skill", policy.FindTool, policy.UseTool}
+	taken := []string{"details", "schedule", "remember", "skill", "team_search", policy.FindTool, policy.UseTool}
 	for _, t := range k.c.table() {
 		taken = append(taken, t.key)
 	}

@@ -46,6 +46,9 @@ func (k *checker) roomTools(key string, patterns []string) {
 	for _, t := range k.c.Tools.Commands {
 		names = append(names, t.Name)
 	}
+	if k.c.Slack != nil && k.c.Slack.Search {
+		names = append(names, "team_search")
+	}
 	for i, pattern := range patterns {
 		if len(k.c.Tools.MCP) == 0 && !slices.ContainsFunc(names, func(name string) bool { return matches(pattern, name) }) {
 			k.at(item(key, i), "is no tool that is on%s", didYouMean(pattern, names))

@@ -176,6 +176,7 @@ type Slack struct {
 	External  Trust          `yaml:"external" default:"ignore" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`
 	Guests    Trust          `yaml:"guests" default:"ask" doc:"Guest accounts of the own workspace, in the same words. Default ask"`
 	Allow     []string       `yaml:"allow" schema:"on-slack,some" default:"[everyone]" want:"would let nobody be heard; write everyone, user:ID, group:ID or channel:ID" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
+	Search    bool           `yaml:"search" doc:"The tool team_search: messages, with the eyes of who asks. Default false"`
 	AllowBots []string       `yaml:"allow_bots" schema:"slack-bot" doc:"Ids of bots that it answers"`
 }
 
