@@ -19,6 +19,7 @@ import (
 	"nod/llm"
 	"nod/llm/args"
 	"nod/tools"
+	"nod/tools/mcp/wire"
 )
 
 // A server may ask the person for whom a call runs something, in the middle of it
@@ -286,7 +287,7 @@ func withCall(message []byte, call *running) []byte {
 	if call != nil {
 		id = call.id
 	}
-	if !setMeta(params, callMeta, id) {
+	if !wire.SetMeta(params, callMeta, id) {
 		return message
 	}
 	var err error

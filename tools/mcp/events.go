@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"nod/tools/mcp/wire"
 )
 
 // events is a stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
@@ -56,7 +58,7 @@ func (e *events) next() {
 		}
 	}
 	data = bytes.TrimSuffix(data, []byte("\n"))
-	better := withCall(tidy(data), e.call)
+	better := withCall(wire.Tidy(data), e.call)
 	if lines == 0 || bytes.Equal(better, data) {
 		e.ready.Write(whole)
 		return

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nod/setting"
+	"nod/tools/mcp/wire"
 )
 
 // web is the way to a server over HTTP. It is the only place that knows the
@@ -45,9 +46,10 @@ func origin(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(u.Hos
 
 var errElsewhere = refused("it redirects, and that is not followed, as the headers could get into other hands; write the address that it redirects to")
 
-// transport has no open stream for the server's messages. A proxy cuts an idle stream,
-// and after some cuts the SDK takes the whole session for lost, with the running calls.
-// The tools are listed before each call anyhow.
+// transport has no open stream for the server's messages in older versions. A proxy cuts
+// an idle stream, and after some cuts the SDK takes the whole session for lost, with the
+// running calls. The tools are listed before each call there anyhow. In 2026-07-28 a stream
+// of its own tells of changes, and after a cut the listing holds for as long as it says.
 func (w *web) transport(most int) sdk.Transport {
 	return &sdk.StreamableClientTransport{Endpoint: w.endpoint, HTTPClient: w.client(), MaxEventSize: most, DisableStandaloneSSE: true}
 }
@@ -116,7 +118,7 @@ func (w *web) tidied(resp *http.Response) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body = tidy(body)
+	body = wire.Tidy(body)
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return resp, nil
 }

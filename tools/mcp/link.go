@@ -63,9 +63,6 @@ func (s *server) options() *sdk.ClientOptions {
 		ElicitationHandler: s.elicit,
 		Logger:             slog.New(slog.DiscardHandler), // it would log what servers write
 	}
-	if s.web != nil {
-		return o // to hear of changes would take a stream that stays open; see web.transport
-	}
 	o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) {
 		select {
 		case s.relist <- struct{}{}:

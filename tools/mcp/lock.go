@@ -12,6 +12,7 @@ import (
 
 	"nod/llm/args"
 	"nod/tools"
+	"nod/tools/mcp/wire"
 )
 
 // Definition is everything of a tool that somebody accepts: its description for the
@@ -83,7 +84,7 @@ func defined(t *sdk.Tool) (Definition, error) {
 		return Definition{}, err
 	}
 	d := Definition{Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\ufffd"), Parameters: raw}
-	d.Task = t.Meta[taskMeta] == "required"
+	d.Task = t.Meta[wire.TaskMeta] == "required"
 	if a := t.Annotations; a != nil {
 		d.Hints = &Hints{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 	}

@@ -14,6 +14,7 @@ import (
 	"nod/chat"
 	"nod/llm"
 	"nod/tools"
+	"nod/tools/mcp/wire"
 )
 
 // mostFiles is how many files one result may bring.
@@ -76,7 +77,7 @@ func (w *writer) content(c sdk.Content) bool {
 	case *sdk.EmbeddedResource:
 		return w.resource(c.Resource)
 	default:
-		w.lines = append(w.lines, unshown)
+		w.lines = append(w.lines, wire.Unshown)
 	}
 	return false
 }

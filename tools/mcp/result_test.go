@@ -10,6 +10,7 @@ import (
 
 	"nod/chat"
 	"nod/tools"
+	"nod/tools/mcp/wire"
 )
 
 // Any result of a server takes at most a few times its own size, makes a limited number
@@ -23,7 +24,7 @@ func FuzzResult(f *testing.F) {
 	o := offer{s: &server{Server: Server{Name: "web"}}, as: "web_tool"}
 	in := tools.Input{Desk: chat.Desk{Files: []chat.File{{Name: "web_tool.png"}}}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		message := tidy([]byte(`{"jsonrpc":"2.0","id":1,"result":` + string(raw) + `}`))
+		message := wire.Tidy([]byte(`{"jsonrpc":"2.0","id":1,"result":` + string(raw) + `}`))
 		var m struct{ Result json.RawMessage }
 		var r sdk.CallToolResult
 		if json.Unmarshal(message, &m) != nil || json.Unmarshal(m.Result, &r) != nil {

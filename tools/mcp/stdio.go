@@ -17,6 +17,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/tools/mcp/wire"
 )
 
 // child is a server that runs as a program: one JSON-RPC message a line, on its
@@ -141,7 +143,7 @@ func (c *child) Read(context.Context) (jsonrpc.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		msg, err := jsonrpc.DecodeMessage(tidy(line))
+		msg, err := jsonrpc.DecodeMessage(wire.Tidy(line))
 		if err == nil {
 			c.garbage = 0
 			return msg, nil

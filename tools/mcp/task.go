@@ -15,6 +15,7 @@ import (
 	"nod/chat"
 	"nod/llm"
 	"nod/tools"
+	"nod/tools/mcp/wire"
 )
 
 // A call may outlive the process that makes it in two ways. A server answers with a task
@@ -86,8 +87,8 @@ func knowTasks(c *sdk.Client) error {
 	c.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			session, _ := req.GetSession().(*sdk.ClientSession)
-			if p, ok := req.GetParams().(*sdk.CallToolParams); ok && p.Meta[taskMeta] == true {
-				delete(p.Meta, taskMeta)
+			if p, ok := req.GetParams().(*sdk.CallToolParams); ok && p.Meta[wire.TaskMeta] == true {
+				delete(p.Meta, wire.TaskMeta)
 				req = &sdk.ClientRequest[*taskCall]{Session: session, Params: &taskCall{CallToolParams: p}}
 			}
 			return next(ctx, method, req)
@@ -104,7 +105,7 @@ func taskOf(r *sdk.CallToolResult) string {
 	if r == nil {
 		return ""
 	}
-	id, _ := r.Meta[taskMeta].(string)
+	id, _ := r.Meta[wire.TaskMeta].(string)
 	return id
 }
 
@@ -120,7 +121,7 @@ func (s *server) rounds(ctx context.Context, run *running, now []Definition, o o
 			Meta: sdk.Meta{keyMeta: keyOf(run.in.Key)}, Name: o.d.Name, Arguments: run.in.Args, InputResponses: responses, RequestState: h.State,
 		}
 		if d, _ := byName(now, o.d.Name); d.Task && older(run.session) {
-			p.Meta[taskMeta] = true
+			p.Meta[wire.TaskMeta] = true
 		}
 		r, err := run.session.CallTool(ctx, p)
 		if err != nil || r.InputRequests == nil || round == mostRounds {
@@ -128,7 +129,7 @@ func (s *server) rounds(ctx context.Context, run *running, now []Definition, o o
 		}
 		run.attempt.ask()
 		h.State = r.RequestState
-		held := false
+		var held bool
 		if responses, held = s.questions(ctx, run, h, r.InputRequests); held {
 			return nil, nil
 		}
@@ -221,7 +222,7 @@ func (s *server) await(ctx context.Context, o offer, in tools.Input, h handle, s
 				return run.noted(*r), nil
 			}
 			if t.Status == "input_required" {
-				held := false
+				var held bool
 				if answers, held = s.questions(ctx, run, &h, t.InputRequests); held {
 					return llm.Result{}, nil
 				}
@@ -278,7 +279,7 @@ func (s *server) ended(ctx context.Context, run *running, o offer, t *task) *llm
 			Result *sdk.CallToolResult `json:"result"`
 		}
 		raw := slices.Concat([]byte(`{"result":`), t.Result, []byte(`}`))
-		if json.Unmarshal(tidy(raw), &whole) != nil || whole.Result == nil {
+		if json.Unmarshal(wire.Tidy(raw), &whole) != nil || whole.Result == nil {
 			out = unknown(o, "its server "+s.Name+" says that it is done, and gives no result")
 		} else {
 			out = result(o, run.in, whole.Result, s.fetched(ctx, run.session, whole.Result))

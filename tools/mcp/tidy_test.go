@@ -13,20 +13,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nod/tools"
+	"nod/tools/mcp/wire"
 )
 
 // odd are items of results as servers send them, and what becomes of them.
 var odd = map[string]struct{ item, want string }{
 	"a number as text":    {`{"type":"text","text":42}`, "42"},
 	"an object as text":   {`{"type":"text","text":{"a":1}}`, `{"a":1}`},
-	"an unknown kind":     {`{"type":"video","data":"AAAA"}`, unshown},
-	"no kind":             {`"hello"`, unshown},
-	"data that is none":   {`{"type":"image","mimeType":"image/png","data":"%%%"}`, unshown},
+	"an unknown kind":     {`{"type":"video","data":"AAAA"}`, wire.Unshown},
+	"no kind":             {`"hello"`, wire.Unshown},
+	"data that is none":   {`{"type":"image","mimeType":"image/png","data":"%%%"}`, wire.Unshown},
 	"an address of data":  {`{"type":"image","mimeType":"image/png","data":"data:image/png;base64,cG5n"}`, "file web_echo.png (image/png, 3 bytes)"},
-	"an address of text":  {`{"type":"image","mimeType":"image/svg+xml","data":"data:image/svg+xml,<svg/>"}`, unshown},
-	"a resource of none":  {`{"type":"resource"}`, unshown},
-	"a resource's blob":   {`{"type":"resource","resource":{"uri":"a://b","blob":"%%%"}}`, unshown},
-	"a link of a number":  {`{"type":"resource_link","uri":7,"name":"x"}`, unshown},
+	"an address of text":  {`{"type":"image","mimeType":"image/svg+xml","data":"data:image/svg+xml,<svg/>"}`, wire.Unshown},
+	"a resource of none":  {`{"type":"resource"}`, wire.Unshown},
+	"a resource's blob":   {`{"type":"resource","resource":{"uri":"a://b","blob":"%%%"}}`, wire.Unshown},
+	"a link of a number":  {`{"type":"resource_link","uri":7,"name":"x"}`, wire.Unshown},
 	"a link as it should": {`{"type":"resource_link","uri":"a://b","name":"x"}`, "resource a://b; x"},
 }
 
@@ -71,7 +72,7 @@ func TestTidyLeavesAlone(t *testing.T) {
 		`{"jsonrpc": "2.0", "id":1, "result": {"content":[{"type":"text","text":"a<b>"},{"type":"text"},{"type":"image","data":"cG5n","mimeType":"x"}], "z":1.0}}`,
 		`{"id":1,"result":{"tools":[{"name":"a","execution":{"taskSupport":"optional"}},{"name":"b"}]}}`,
 	} {
-		if got := tidy([]byte(message)); string(got) != message {
+		if got := wire.Tidy([]byte(message)); string(got) != message {
 			t.Errorf("%s became %s", message, got)
 		}
 	}
@@ -79,7 +80,7 @@ func TestTidyLeavesAlone(t *testing.T) {
 
 // A tool that only runs as a task, by the older protocol, is known as one.
 func TestTasks(t *testing.T) {
-	got := tidy([]byte(`{"id":1,"result":{"tools":[{"name":"a","inputSchema":{},"execution":{"taskSupport":"required"},"_meta":{"k":1}}]}}`))
+	got := wire.Tidy([]byte(`{"id":1,"result":{"tools":[{"name":"a","inputSchema":{},"execution":{"taskSupport":"required"},"_meta":{"k":1}}]}}`))
 	var m struct{ Result struct{ Tools []*sdk.Tool } }
 	if err := json.Unmarshal(got, &m); err != nil || len(m.Result.Tools) != 1 || m.Result.Tools[0].Meta["k"] != 1.0 {
 		t.Fatalf("%s: %v", got, err)
@@ -105,7 +106,7 @@ func TestEmptyText(t *testing.T) {
 // be tidied; and none of its events without end.
 func TestEvents(t *testing.T) {
 	const in = ": hello\n\nevent: message\nid: 7\ndata: {\"id\":1,\ndata: \"result\":{\"content\":[{\"type\":\"odd\"}]}}\n\ndata: {}\r\n\r\nretry: 5\ndata: cut"
-	const want = ": hello\n\nevent: message\nid: 7\ndata: {\"id\":1,\"result\":{\"content\":[{\"text\":\"" + unshown + "\",\"type\":\"text\"}]}}\n\ndata: {}\r\n\r\nretry: 5\ndata: cut"
+	const want = ": hello\n\nevent: message\nid: 7\ndata: {\"id\":1,\"result\":{\"content\":[{\"text\":\"" + wire.Unshown + "\",\"type\":\"text\"}]}}\n\ndata: {}\r\n\r\nretry: 5\ndata: cut"
 	got, err := io.ReadAll(newEvents(io.NopCloser(iotest.OneByteReader(strings.NewReader(in))), 1<<20, &fault{}, nil))
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
@@ -122,7 +123,7 @@ func FuzzTidy(f *testing.F) {
 		f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[` + c.item + `]}}`))
 	}
 	f.Fuzz(func(t *testing.T, message []byte) {
-		got := tidy(message)
+		got := wire.Tidy(message)
 		if json.Valid(message) != json.Valid(got) {
 			t.Errorf("%q became %q", message, got)
 		}

@@ -1,4 +1,6 @@
-package mcp
+// Package wire brings messages of MCP servers into a form that the SDK reads. It knows the
+// messages of both versions that have tasks, and nothing of servers or calls.
+package wire
 
 import (
 	"bytes"
@@ -13,16 +15,16 @@ import (
 // So messages are looked through before it sees them, and an item that it could not
 // read becomes a text that says so.
 
-// taskMeta is where a tool is marked that only runs as a task (execution.taskSupport), and
+// TaskMeta is where a tool is marked that only runs as a task (execution.taskSupport), and
 // a result that is a task with its id: the SDK has no word for either.
-const taskMeta = "nod/task"
+const TaskMeta = "nod/task"
 
-// unshown stands for an item that can't be read.
-const unshown = "(it also gave something of a kind that can't be shown here)"
+// Unshown stands for an item that can't be read.
+const Unshown = "(it also gave something of a kind that can't be shown here)"
 
-// tidy gives a message in a form that the SDK reads. What is no result of a call
+// Tidy gives a message in a form that the SDK reads. What is no result of a call
 // and no list of tools stays as it is, byte for byte.
-func tidy(message []byte) []byte {
+func Tidy(message []byte) []byte {
 	if !bytes.Contains(message, []byte(`"result"`)) {
 		return message
 	}
@@ -76,7 +78,7 @@ func tidyTool(item json.RawMessage) json.RawMessage {
 		Execution struct{ TaskSupport string }
 	}
 	var all map[string]json.RawMessage
-	if json.Unmarshal(item, &t) != nil || t.Execution.TaskSupport != "required" || json.Unmarshal(item, &all) != nil || !setMeta(all, taskMeta, "required") {
+	if json.Unmarshal(item, &t) != nil || t.Execution.TaskSupport != "required" || json.Unmarshal(item, &all) != nil || !SetMeta(all, TaskMeta, "required") {
 		return nil
 	}
 	raw, err := json.Marshal(all)
@@ -92,15 +94,15 @@ func tidyTask(result map[string]json.RawMessage) bool {
 	var kind, id string
 	var older struct{ TaskID string }
 	if json.Unmarshal(result["task"], &older) == nil && older.TaskID != "" {
-		return setMeta(result, taskMeta, older.TaskID)
+		return SetMeta(result, TaskMeta, older.TaskID)
 	}
 	_ = json.Unmarshal(result["resultType"], &kind)
 	_ = json.Unmarshal(result["taskId"], &id)
-	return kind == "task" && id != "" && setMeta(result, taskMeta, id)
+	return kind == "task" && id != "" && SetMeta(result, TaskMeta, id)
 }
 
-// setMeta writes a text into the _meta of an object; an empty one only takes it out.
-func setMeta(all map[string]json.RawMessage, key, text string) bool {
+// SetMeta writes a text into the _meta of an object; an empty one only takes it out.
+func SetMeta(all map[string]json.RawMessage, key, text string) bool {
 	var meta map[string]json.RawMessage
 	if json.Unmarshal(all["_meta"], &meta) != nil || meta == nil {
 		meta = map[string]json.RawMessage{}
@@ -119,7 +121,7 @@ func setMeta(all map[string]json.RawMessage, key, text string) bool {
 func tidyItem(item json.RawMessage) json.RawMessage {
 	var kind struct{ Type string }
 	if json.Unmarshal(item, &kind) != nil {
-		return textItem(unshown)
+		return textItem(Unshown)
 	}
 	switch kind.Type {
 	case "text":
@@ -130,12 +132,12 @@ func tidyItem(item json.RawMessage) json.RawMessage {
 			MIMEType string
 		}
 		if json.Unmarshal(item, &c) != nil {
-			return textItem(unshown)
+			return textItem(Unshown)
 		}
 		return tidyData(item, c.Data)
 	case "resource_link":
 		if json.Unmarshal(item, &struct{ URI, Name, Title, Description, MIMEType string }{}) != nil {
-			return textItem(unshown)
+			return textItem(Unshown)
 		}
 		return nil
 	case "resource":
@@ -143,11 +145,11 @@ func tidyItem(item json.RawMessage) json.RawMessage {
 			Resource *struct{ URI, MIMEType, Text, Blob string }
 		}
 		if json.Unmarshal(item, &c) != nil || c.Resource == nil || !isBase64(c.Resource.Blob) {
-			return textItem(unshown)
+			return textItem(Unshown)
 		}
 		return nil
 	}
-	return textItem(unshown)
+	return textItem(Unshown)
 }
 
 // tidyText converts a value that could be a string into text.
@@ -156,7 +158,7 @@ func tidyText(item json.RawMessage) json.RawMessage {
 	var text string
 	switch {
 	case json.Unmarshal(item, &c) != nil:
-		return textItem(unshown)
+		return textItem(Unshown)
 	case c.Text == nil || json.Unmarshal(c.Text, &text) == nil:
 		return nil
 	}
@@ -171,15 +173,15 @@ func tidyData(item json.RawMessage, data string) json.RawMessage {
 	_, bare, ok := strings.Cut(data, ";base64,")
 	var all map[string]json.RawMessage
 	if !ok || !isBase64(bare) || json.Unmarshal(item, &all) != nil {
-		return textItem(unshown)
+		return textItem(Unshown)
 	}
 	var err error
 	if all["data"], err = json.Marshal(bare); err != nil {
-		return textItem(unshown)
+		return textItem(Unshown)
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		return textItem(unshown)
+		return textItem(Unshown)
 	}
 	return raw
 }
