@@ -27,6 +27,7 @@ const (
 	ruleUnknown  rule = "an outcome is called unknown only when it is"
 	ruleCorrect  rule = "a result that comes after all is a correction"
 	ruleSlots    rule = "a time of a schedule comes, and has one turn"
+	ruleAlerts   rule = "an alert opens one turn, by what began it alone"
 	ruleAnswer   rule = "a turn that was accepted ends with an answer or a plain word"
 	ruleResults  rule = "a model goes on once it has a result of all that it called"
 	ruleHeard    rule = "what is said while nod is at work is heard"
@@ -306,7 +307,7 @@ func no(emoji string) bool  { return emoji == "❌" || emoji == "👎" }
 func (s toolSpec) may(who, requester chat.UserID) bool {
 	for _, a := range s.approvers {
 		switch {
-		case a == "anyone", a == "requester" && who == requester, a == "user:"+string(who), strings.HasPrefix(a, "group:") && inGroup(who, a):
+		case a == "anyone", a == "requester" && (who == requester || requester == "alert:"+pager && who == "Uben"), a == "user:"+string(who), strings.HasPrefix(a, "group:") && inGroup(who, a):
 			return true
 		}
 	}

@@ -31,6 +31,7 @@ type ledger struct {
 	last      uint64          // the latest turn that was opened
 	openBy    chat.UserID
 	authors   []chat.UserID // whose messages are in the turn
+	behind    bool          // what comes now is in a later one
 	horizon   time.Time     // of the last forget: what was sent before it is nobody's message any more
 	stopped   bool
 	forgot    uint64
@@ -74,7 +75,7 @@ func (l *ledger) clear() {
 	l.people, l.unsure, l.stopsIn = map[chat.UserID]bool{}, map[uint64]bool{}, 0
 	l.reacted, l.known, l.asksStop = map[string]int{}, map[chat.MessageRef]time.Time{}, time.Time{}
 	l.horizon, l.planned, l.came = time.Time{}, map[int]uint64{}, map[string]bool{}
-	l.asked, l.open, l.last, l.stopped, l.forgot, l.authors, l.openBy = nil, 0, 0, false, 0, nil, ""
+	l.asked, l.open, l.last, l.stopped, l.forgot, l.authors, l.openBy, l.behind = nil, 0, 0, false, 0, nil, "", false
 }
 
 // restore goes back to what the store still knows.
@@ -141,7 +142,8 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 		if b.Text == "stop" || b.Text == "forget" {
 			l.asksStop, l.stopsIn, l.stopHeard = e.At, l.open, l.c.w.since
 		}
-		if l.open > 0 && asksSomething(b) {
+		l.behind = l.behind || b.Alert != nil && b.Alert.As == memory.AlertBegins && l.open > 0
+		if l.open > 0 && asksSomething(b) && !l.behind {
 			l.authors = append(l.authors, b.From.ID)
 		}
 	case memory.Scheduled:
@@ -197,6 +199,16 @@ func (l *ledger) slot(e memory.Entry, b memory.Slot, fail complain) {
 	}
 }
 
+// alerted checks a turn that an alert opens. It is of that alert alone.
+func (l *ledger) alerted(b memory.Opened, fail complain) {
+	for _, e := range l.hist {
+		m, _ := e.Body.(memory.Message)
+		if m.Alert != nil && e.Seq == b.Turn && m.Alert.As != memory.AlertBegins || (m.Alert != nil) != (b.Requester.Alert() != "") && e.Seq == b.Turn && b.Again == 0 {
+			fail(ruleAlerts, "turn %d is of %s, and was opened by an alert that %+v", b.Turn, b.Requester.ID, m.Alert)
+		}
+	}
+}
+
 type complain func(r rule, format string, args ...any)
 
 func (l *ledger) turn(e memory.Entry, fail complain) {
@@ -210,8 +222,9 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		case b.Turn < l.last && b.Again == 0:
 			fail(ruleOneTurn, "turn %d opens after %d", b.Turn, l.last)
 		}
+		l.alerted(b, fail)
 		l.open, l.last, l.openBy, l.stopped = b.Turn, b.Turn, b.Requester.ID, false
-		l.authors = l.authorsBetween(b.Turn, e.Seq)
+		l.authors, l.behind = l.authorsBetween(b.Turn, e.Seq)
 	case memory.Ended:
 		if l.poisoned && b.Turn == l.wiped {
 			return // what was on its way to the platform when the thread was forgotten
@@ -253,17 +266,24 @@ func (l *ledger) tooLate(k *call) bool {
 // mark names a reaction.
 func mark(r chat.Reaction) string { return fmt.Sprint(r.On.ID, r.By.ID, r.Emoji, r.Removed) }
 
-// authorsBetween lists whose messages came in a part of the log.
-func (l *ledger) authorsBetween(from, to uint64) (out []chat.UserID) {
+// authorsBetween lists whose messages came in a part of the log, and are in its turn. behind
+// says that an alert, which has a turn of its own, parts later ones from it.
+func (l *ledger) authorsBetween(from, to uint64) (out []chat.UserID, behind bool) {
 	for _, e := range l.hist {
-		if m, ok := e.Body.(memory.Message); ok && e.Seq >= from && e.Seq <= to && asksSomething(m) && !m.Sent.Before(l.horizon) {
+		m, ok := e.Body.(memory.Message)
+		begins := ok && m.Alert != nil && m.Alert.As == memory.AlertBegins
+		switch {
+		case !ok || e.Seq < from || e.Seq > to || m.Sent.Before(l.horizon):
+		case begins && e.Seq > from, !begins && len(out) > 0 && out[0] == "alert:"+pager && asksSomething(m):
+			return out, true
+		case begins || asksSomething(m):
 			out = append(out, m.From.ID)
 		}
 		if s, ok := e.Body.(memory.Slot); ok && e.Seq >= from && e.Seq <= to {
 			out = append(out, s.By.ID)
 		}
 	}
-	return out
+	return out, false
 }
 
 // asksSomething parts questions from words that are commands, which are in no turn.

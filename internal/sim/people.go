@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/memory"
 )
 
 // event is something that people did, on its way from the platform to nod: it is
@@ -14,7 +15,7 @@ import (
 type event struct {
 	id     string
 	thread chat.ThreadID
-	what   any // chat.Message, chat.Reaction, edited, deleted, chat.User (a halt)
+	what   any // chat.Message, *memory.Message (an alert), chat.Reaction, edited, deleted, chat.User (a halt)
 	acked  bool
 	tries  int
 	at     time.Duration
@@ -35,6 +36,8 @@ func (w *world) play(a action) {
 	switch a.kind {
 	case says, twice:
 		w.say(a)
+	case alarms:
+		w.alarm(a)
 	case edits:
 		w.send(w.threads[a.thread], edited{w.refOf(a.about), a.text})
 	case deletes:
@@ -61,6 +64,23 @@ func (w *world) say(a action) {
 	if a.kind == twice {
 		w.send(w.threads[a.thread], m)
 	}
+}
+
+// pager is the name of the alert, whose approver is ben.
+const pager = "pages"
+
+func (w *world) alarm(a action) {
+	w.said++
+	thread := w.threads[a.thread]
+	ref := chat.MessageRef{Platform: platform, Channel: thread.Channel, ID: fmt.Sprintf("m%d", w.said)}
+	if a.text != "" {
+		w.asked[a.about] = ref
+		w.check.asks(a.about, a.thread, thread)
+	}
+	w.send(thread, &memory.Message{
+		Message: chat.Message{Ref: ref, From: chat.AlertUser(pager), Text: a.text, Sent: w.now()},
+		Alert:   &memory.Alert{Name: pager, ID: ref.ID, Incident: a.about, As: memory.AlertAs(a.who), Times: a.n},
+	})
 }
 
 // refOf is the message of a question; one that was not asked is no message.

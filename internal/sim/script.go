@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/chat/vocabulary"
+	"nod/memory"
 )
 
 // action is one thing that somebody does, or that goes wrong, at a time. A script
@@ -39,6 +40,7 @@ const (
 	follows kind = "goes on" // d after the answer to a question stands
 	regrets kind = "regrets" // d after an item was approved: says stop
 	twice   kind = "says as two events"
+	alarms  kind = "alerts" // how, in who: as the keeper of the alert's log puts it
 )
 
 // Faults.
@@ -110,6 +112,7 @@ func write(seed uint64) (scene, []action) {
 	w.trouble()
 	w.second()
 	w.plans()
+	w.alerts()
 	slices.SortStableFunc(w.out, func(a, b action) int { return int(a.at - b.at) })
 	return w.scene, w.out
 }
@@ -304,6 +307,28 @@ func (w *writer) plans() {
 			text = "remind " + text
 		}
 		w.add(action{at: w.time(), kind: says, who: w.who(), thread: w.rnd.IntN(w.threads), text: text})
+	}
+}
+
+// alerts are incidents: one begins a turn at once or was held back, comes again, and is over.
+func (w *writer) alerts() {
+	for range w.rnd.IntN(3) {
+		w.n++
+		q := fmt.Sprintf("q%d", w.n)
+		a := action{at: w.time(), kind: alarms, thread: w.rnd.IntN(w.threads), about: q, who: string(memory.AlertBegins), text: q + ": " + w.call(0, q, 1) + "; say"}
+		if w.chance(0.3) {
+			held := a
+			held.who = string(memory.AlertHeld)
+			w.add(held)
+			a.at, a.text = a.at+w.short(60), ""
+		}
+		w.add(a)
+		for n := range w.rnd.IntN(3) {
+			w.add(action{at: a.at + w.short(60), kind: alarms, thread: a.thread, about: q, who: string(memory.AlertAgain), n: n + 1})
+		}
+		if w.chance(0.3) {
+			w.add(action{at: a.at + w.short(60), kind: alarms, thread: a.thread, about: q, who: string(memory.AlertResolved)})
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ func newAgent(w *world) *agent.Agent {
 	for _, name := range toolNames[:5] {
 		a.Tools = append(a.Tools, agentTool(name, toolSpecs[name], w.version))
 	}
+	a.Alerts = map[string]policy.Alert{pager: {Approvers: []string{"user:Uben"}}}
 	a.Schedules = policy.Schedules{Thread: 3, Person: 100, Least: time.Minute, Late: time.Minute, Timeout: 2 * approvalTime}
 	return a
 }

@@ -180,6 +180,8 @@ func (n *node) takeIn(e *event) (err error) {
 	switch what := e.what.(type) {
 	case chat.Message:
 		_, err = n.inbox.Message(background, e.thread, what, e.id, "msg/"+what.Ref.ID)
+	case *memory.Message:
+		_, err = n.store.Put(background, e.thread, *what, e.id)
 	case chat.Reaction:
 		_, err = n.inbox.Reaction(background, what, e.id)
 	case edited:

@@ -62,6 +62,9 @@ var conditions = []mutant{
 
 	// Schedules.
 	{"slot: a time comes once", "agent/thread/schedules.go", "c != nil && c.Seq == b.Of {\n		c.Last", "c != nil && false {\n		c.Last", ""},
+	{"alert: what comes again begins nothing", "agent/thread/alerts.go", "		i.Times = max(i.Times, b.Alert.Times)\n", "		s.Inbox.Waiting = append(s.Inbox.Waiting, m)\n", ""},
+	{"alert: a turn of its own", "agent/thread/schedules.go", "ok || m.Slot != nil || m.byAlert()", "ok || m.Slot != nil", ""},
+	{"alert: its approvers decide", "agent/policy/alerts.go", "out = append(out, a.Approvers...)", "out = append(out, rule)", ""},
 	{"slot: a deleted message holds nothing up", "agent/schedules.go", "func(m *thread.Message) bool { return !m.Deleted })", "func(*thread.Message) bool { return true })", ""},
 	{"slot: the thread wakes for it", next, "		if !next.IsZero() {\n			sooner(next)", "		if false {\n			sooner(next)", ""},
 	{"slot: it waits for the turn", "agent/schedules.go", "	case busy:\n		return nil", "	case busy && false:\n		return nil", ""},
