@@ -184,8 +184,11 @@ func (c *checker) inTime(t *thread, e memory.Entry) {
 }
 
 func brief(b memory.Body) string {
-	s := fmt.Sprintf("%+v", b)
-	return s[:min(len(s), 300)]
+	raw, err := json.Marshal(b) // %v would write addresses of what it points to
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw[:min(len(raw), 300)])
 }
 
 // prompt checks a model's prompt: ids of questions name their thread.
