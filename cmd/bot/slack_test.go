@@ -3,11 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"nod/cmd/bot/config"
 	"nod/internal/fakellm"
 	"nod/internal/fakeslack"
 )
@@ -477,5 +482,57 @@ func TestSlackCallsOfATurn(t *testing.T) {
 		if c := n.count(at); question == "hello" && c != 1 {
 			t.Errorf("%s: %d messages", question, c)
 		}
+	}
+}
+
+// A question is answered from what the asker sees in Slack, and from a skill. The token by
+// which Slack lets nod search is in no log, store or prompt.
+func TestSlackSearchAndSkill(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	w.extra = ", search: true"
+	w.s.Say("U0BOB", "C0OPS", "the release waits for noon")
+	n := newService(t, w, func(r fakellm.Request) fakellm.Reply {
+		switch last := r.Last(); {
+		case last.Role != "tool":
+			return fakellm.Reply{Calls: []fakellm.Call{{Name: "team_search", Args: `{"query":"release"}`}, {Name: "skill", Args: `{"name":"release"}`}}}
+		default:
+			return fakellm.Reply{Text: "Found: " + r.Whole()}
+		}
+	}, setup{extra: "skills: shelf\nlog: {level: debug}"})
+	dir := filepath.Dir(n.file)
+	skill := filepath.Join(dir, "shelf", "release", "SKILL.md")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(skill), 0o755), os.WriteFile(skill, []byte("---\nname: release\ndescription: How we release.\n---\nNever on a Friday.\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(n.file, config.LoadOptions{Getenv: func(name string) (string, bool) { v, ok := w.env()[name]; return v, ok }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := acceptSkills(cfg, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	at := n.w.mention("ada", "when is the release?")
+	n.find(at, "Never on a Friday.")
+	n.find(at, "bob in ops: the release waits for noon")
+	n.stop()
+	files, err := filepath.Glob(filepath.Join(dir, "nod.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	kept := n.logs.String()
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept += string(raw)
+	}
+	for _, r := range n.llm.Requests() {
+		kept += r.Whole()
+	}
+	if strings.Contains(kept, "12345.98765") || !strings.Contains(kept, "waits for noon") {
+		t.Error("the token is kept, or nothing is")
 	}
 }
