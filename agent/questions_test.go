@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -254,4 +255,73 @@ func TestCorrections(t *testing.T) {
 			t.Errorf("%s: people are told: %v", name, tells)
 		}
 	}
+}
+
+// A call goes on at its server by the handle in the log: a task is asked for by each holder
+// of the thread; a side effect goes on once its questions are answered, but not in a store
+// that came back older. A stopped task is ended at its server.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Auto, anyone))
+	asks := memory.Held{Call: "d", Handle: chat.Handle{Key: "state", Server: "ops", Asks: []chat.Question{{From: "ops", Text: "Sure?"}}}}
+	task := memory.Held{Call: "d", Handle: chat.Handle{Key: "task", Server: "ops", Repeats: true}}
+	posted := memory.Posted{Key: memory.PostKey("question/d?1-1", "Sure?"), Ref: ref("asks")}
+	answered := memory.Answered{Question: "d?1-1", Message: 7, Answer: chat.Answer{How: chat.Accepted}}
+	shown := memory.Posted{Key: "question/d?1-1/done"}
+	stopped := memory.Stopped{Turn: 1, Seen: 9}
+	for name, tt := range map[string]struct {
+		more []memory.Body
+		want string
+	}{
+		"a question":                           {[]memory.Body{asks}, "post"},
+		"that stands":                          {[]memory.Body{asks, posted}, "wait"},
+		"with a reply, of whatever process":    {[]memory.Body{asks, posted, from("ada", "yes")}, "record accepted"},
+		"that is answered":                     {[]memory.Body{asks, posted, from("ada", "yes"), answered, shown}, "effect"},
+		"in an older copy":                     {[]memory.Body{asks, posted, from("ada", "yes"), answered, shown, memory.Lost{}}, "record outcome unknown"},
+		"of a stopped turn":                    {[]memory.Body{asks, posted, stopped}, "record dropped"},
+		"whose end is shown":                   {[]memory.Body{asks, posted, stopped, memory.Answered{Question: "d?1-1", Answer: chat.Answer{How: chat.Dropped}}, shown}, "record cancelled"},
+		"a task":                               {[]memory.Body{task}, "run"},
+		"a task in an older copy":              {[]memory.Body{task, memory.Lost{}}, "run"},
+		"a task that is stopped":               {[]memory.Body{task, stopped}, "run to stop"},
+		"a task behind an answer":              {[]memory.Body{asks, posted, answered, shown, memory.Started{Call: "d", Tool: "deploy", By: "it"}, task}, "run"},
+		"a call that went on in one that died": {[]memory.Body{asks, posted, answered, shown, memory.Started{Call: "d", Tool: "deploy", By: "it"}}, "wait"},
+		"a handle that comes too late":         {[]memory.Body{memory.Result{Call: "d", State: chat.CallUnknown}, task}, "call"},
+	} {
+		log := agent.NewLog(entriesOf(append([]memory.Body{
+			from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy")), memory.Started{Call: "d", Tool: "deploy", By: "it"},
+		}, tt.more...)...), agent.Claim{Self: "other", Since: 99})
+		if got := actName(a.Next(log)); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+		if _, own := log.Thread.Resumed(log.Thread.Calls["d"]); tt.want == "effect" && !own {
+			t.Errorf("%s: it is not ready", name)
+		}
+	}
+}
+
+// actName is an action in a word or two.
+func actName(act agent.Action) string {
+	switch act := act.(type) {
+	case agent.Post:
+		return "post"
+	case agent.Effect:
+		return "effect"
+	case agent.Call:
+		return "call"
+	case agent.Run:
+		if act.Stop {
+			return "run to stop"
+		}
+		return "run"
+	case agent.Record:
+		switch b := act.Bodies[0].(type) {
+		case memory.Result:
+			return "record " + string(b.State)
+		case memory.Answered:
+			return "record " + string(b.Answer.How)
+		}
+	case agent.Wait:
+		return "wait"
+	}
+	return fmt.Sprintf("%T", act)
 }

@@ -31,9 +31,9 @@ func (a *Agent) Interrupted(log *Log) bool {
 	return ok
 }
 
-// textHalfDone is the result of a call whose turn was stopped while its server waited for an
+// TextHalfDone is the result of a call whose turn was stopped while its server waited for an
 // answer.
-const textHalfDone = "cancelled: the turn was stopped while the server waited for an answer; what the call had begun may be done in part."
+const TextHalfDone = "cancelled: the turn was stopped while the server waited for an answer; what the call had begun may be done in part."
 
 // cancelCall is the end of a call that did not run yet.
 func (d *decision) cancelCall(c *thread.Call) []memory.Body {
@@ -41,7 +41,7 @@ func (d *decision) cancelCall(c *thread.Call) []memory.Body {
 	case c.Result != nil, c.Run.Handle != nil && c.Run.Handle.Repeats:
 		return nil
 	case c.Run.Handle != nil:
-		return []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: textHalfDone}}
+		return []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: TextHalfDone}}
 	case c.Started:
 		if r, ok := d.approval().Lost(c); ok {
 			return []memory.Body{r}

@@ -224,6 +224,9 @@ func (d *driver) effect(act agent.Effect) error {
 			Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallCancelled,
 			Text: "cancelled: the turn was stopped before this ran.",
 		}
+		if desk.Resumes != nil {
+			cancelled.Text = agent.TextHalfDone
+		}
 		d.Effects.end(id, cancelled)
 		fresh = false
 		return d.commit(cancelled)

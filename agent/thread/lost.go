@@ -25,6 +25,11 @@ func (s *Thread) takeLost(seq uint64, b memory.Lost) {
 		return
 	}
 	s.Older.Seq = seq
+	for _, c := range s.Running() {
+		if h := c.Run.Handle; h != nil && !h.Repeats { // it may have gone on since
+			c.Run.Handle, c.Run.By = nil, ""
+		}
+	}
 	if b.Own { // what waited was taken up since, and people are asked to ask again
 		s.Older.Own, s.Inbox.Waiting = seq, nil
 	}

@@ -62,6 +62,8 @@ var forbidden = []mutant{
 	{"question: a reply that nobody took is lost", questions, "		s.hearMessage(m)\n", "		_ = m\n", "TestQuestionsEnd"},
 	{"question: one whose claim is over is asked", "agent/questions.go", "!q.Call.Started && q.Claim != d.log.claim.Token", "false", "TestQuestionsEnd"},
 	{"question: its time is never over", "agent/questions.go", "	case !d.thread.Now.Before(q.Deadline()):\n", "	case false:\n", "TestQuestionsEnd"},
+	{"question: of a call that goes on, a reply waits for the process that asked", "agent/questions.go", "q.Held || q.By == d.log.claim.Self", "q.By == d.log.claim.Self", "TestHeld"},
+	{"handle: a call goes on in an older copy", "agent/thread/lost.go", "h != nil && !h.Repeats {", "false && !h.Repeats {", "TestHeld"},
 	{"question: two are asked at once", "agent/questions.go", "	case q != d.thread.AsksNow():\n", "	case false:\n", "TestQuestionsEnd"},
 	{"correction: of what was never unknown", fold, "	case c.Result.State == chat.CallUnknown && c.Run.Late == nil", "	case c.Run.Late == nil", "TestCorrections"},
 	{"correction: twice", fold, "c.Result.State == chat.CallUnknown && c.Run.Late == nil && ", "c.Result.State == chat.CallUnknown && ", "TestCorrections"},
