@@ -54,7 +54,7 @@ var Table = []Word{
 	{Name: "tools on", Takes: Tool},
 	{Name: "model", Takes: Model, Help: "`model`: which model answers here, and why; `model NAME`: another one for this thread; `model default` takes that back", Command: "Which model answers here, or choose one by name"},
 	{Name: "skills", Help: "`skills`: what I can read up on here; `use NAME`: I read one, for the next turn", Command: "What nod can read up on here"},
-	{Name: "use", Takes: Skill, Command: "Have nod read a skill, for the next turn"},
+	{Name: "use", Takes: Skill, Command: "Have nod read a skill, for the next turn", Public: true},
 	{Name: "waiting", Help: "`waiting`: the approvals that you may decide now, each with a link", Command: "The approvals that you may decide now"},
 	{Name: "schedules", Help: "`every weekday 09:00: …`, `in 2h: …`, `remind tomorrow 9:00: …`: ask me later, or be reminded; `schedules` lists that, `unschedule N` ends one, `resume N` takes up a paused one", Command: "What is scheduled in this conversation"},
 	{Name: "unschedule", Takes: Number, Command: "End a schedule of this conversation"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"nod/adapters/operator"
+	"nod/cmd/bot/config"
 	"nod/memory/audit"
 )
 
@@ -31,19 +33,39 @@ func (p *program) operate(out io.Writer, platforms map[string]platform) (*operat
 			for name, up := range p.kit.mcp.Up() {
 				state["mcp "+name] = connected(up)
 			}
+			for _, s := range p.kit.skills.All() {
+				state["skill "+s.Name] = cmp.Or(p.kit.skills.Off(s.Name), "ok")
+			}
 			return state
 		},
-		Facts: [][2]string{
+		Facts: append([][2]string{
 			{"version", version + ", commit " + revision() + ", " + runtime.Version()},
 			{"store", p.cfg.Store.String()},
 			{"model", modelName(p.cfg)},
 			{"metrics", "http://" + p.cfg.HTTP.Listen + "/metrics"},
-		},
+		}, roomLines(p.cfg)...),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("http.page: %w", err)
 	}
 	return page, nil
+}
+
+// roomLines say in which channels something is different, and what.
+func roomLines(cfg *config.Config) (out [][2]string) {
+	for i, r := range cfg.Rooms {
+		var has []string
+		for _, key := range []struct{ name, text string }{
+			{"instructions", "instructions"}, {"instructions_file", "instructions"}, {"model", "model " + r.Model}, {"tools", "tools " + strings.Join(r.Tools, " ")},
+			{"skills", "skills " + strings.Join(r.Skills, " ")}, {"approvals", "stricter approvals"},
+		} {
+			if cfg.Written(fmt.Sprintf("channels[%d].%s", i, key.name)) {
+				has = append(has, key.text)
+			}
+		}
+		out = append(out, [2]string{"room " + strings.Join(r.In, ", "), strings.Join(has, ", ")})
+	}
+	return out
 }
 
 func connected(up bool) string {

@@ -48,6 +48,9 @@ channels:
 	if _, ok := in.Tools.Find("details"); !ok {
 		t.Error("the room lacks a tool of nod's own")
 	}
+	if got := roomLines(cfg); len(got) != 1 || got[0] != [2]string{"room slack:C1", "instructions, model deep, tools c[al]*, stricter approvals"} {
+		t.Errorf("the page lists %q", got)
+	}
 	if team, _ := a.Tools.Find("clock"); team.Rules.Quorum != 2 {
 		t.Errorf("the team's rule became %+v", team.Rules)
 	}
