@@ -47,7 +47,10 @@ type copied struct {
 // else may read it.
 func (c copied) save(word string) {
 	t := c.n.t
-	for name, text := range map[string]string{"nod.mcp.lock": `{"servers": {}}`, "nod.factor": "", "nod.key.erased": ""} { // that not every service has
+	if err := os.MkdirAll(filepath.Join(filepath.Dir(c.n.file), "skills"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"nod.mcp.lock": `{"servers": {}}`, "nod.skills.lock": `{"skills": {}}`, "nod.factor": "", "nod.key.erased": ""} { // that not every service has
 		if err := os.WriteFile(filepath.Join(filepath.Dir(c.n.file), name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
