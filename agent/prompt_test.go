@@ -182,7 +182,8 @@ func flat(req llm.Request) string {
 func longThread(t testing.TB, p dialect, turns, budget int, summary bool) (share float64, worst int) {
 	a := &agent.Agent{
 		Instructions: "Be brief.", Protocol: p.Protocol, MaxSteps: 5, Budget: budget, Summary: summary, Count: func(s string) int { return len(s)/4 + 1 },
-		Tools: []policy.Tool{newTool("read", policy.Auto, memory.Rules{})},
+		Tools:  policy.Set{newTool("read", policy.Auto, memory.Rules{}), newTool("skill", policy.Auto, memory.Rules{})},
+		Skills: []policy.Skill{{Name: "incident", Description: "How we handle an outage."}},
 	}
 	s := newSim(a)
 	s.summary = func(llm.Request) llm.Response {

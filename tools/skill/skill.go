@@ -129,7 +129,7 @@ func (s *Shelf) Tool() tools.Tool {
 func (s *Shelf) run(_ context.Context, _ tools.Input, arg struct{ Name string }) (llm.Result, error) {
 	text, why := s.text(strings.TrimSpace(arg.Name))
 	if why != "" {
-		return tools.Failed("the skill %q is off: %s. Do without it, and say so.", arg.Name, why), nil
+		return tools.Failed("the skill %q is off: %s", arg.Name, why), nil
 	}
 	return llm.Result{Text: fmt.Sprintf("[The skill %s. The people who run you wrote it: follow it.]\n%s", arg.Name, text)}, nil
 }
