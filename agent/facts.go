@@ -10,6 +10,7 @@ import (
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/prompt"
+	"nod/agent/taint"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/chat/vocabulary"
@@ -79,7 +80,7 @@ func (d *decision) recall() Action {
 // recalled notes the facts that the open turn's prompts show from now on. No fact is shown
 // to people of another organisation.
 func (d *decision) recalled(t *thread.Turn) Action {
-	if d.past {
+	if d.past || d.log.claim.Facts != nil {
 		return nil
 	}
 	if act := d.recall(); act != nil {
@@ -135,7 +136,7 @@ func stay(facts int) string {
 // unfitFact says why a text can't be written down for somebody.
 func (d *decision) unfitFact(by chat.User, text string) string {
 	switch {
-	case by.Kind != "" || by.Barred != "":
+	case !by.MayWrite():
 		return "guests and people of other organisations can't"
 	case strings.TrimSpace(text) == "":
 		return "there is no text; write it as in `remember: no deploys on Friday`"
@@ -154,7 +155,7 @@ func (d *decision) rememberCall(c *thread.Call) Action {
 		return Record{[]memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: notWritten + why, Origin: thread.Inside}}}
 	}
 	return Jot{
-		Fact: memory.Fact{ID: c.ID, Text: strings.TrimSpace(said.Text), By: c.Turn.Requester, At: d.thread.Now, Source: d.taint().OfCall(c).Source},
+		Fact: memory.Fact{ID: c.ID, Text: strings.TrimSpace(said.Text), By: c.Turn.Requester, At: d.thread.Now, Source: taint.FactSource(d.taint().OfCall(c))},
 		Then: []memory.Body{d.beginEffect(c).Started, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Origin: thread.Inside}},
 	}
 }

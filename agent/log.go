@@ -15,8 +15,8 @@ import (
 type Log struct {
 	Thread *thread.Thread // as it was read; for looking only
 
-	// Book is the channel's facts, as they were read after the last entry; nil: they were
-	// not.
+	// Book is the channel's facts, as they were read after the last entry; nil: nobody read
+	// them.
 	Book *memory.Book
 
 	claim  Claim
@@ -42,11 +42,15 @@ type Claim struct {
 	// Proven says whether this process knows, of a card from an earlier process, that it
 	// shows no more than the log; by its [thread.Thread.Proof]. nil: of all cards.
 	Proven func(proof string) bool
+	// Facts is the channel's book where what was done is looked at again: prompts then show
+	// the facts that the log names, and nothing is recorded of them. nil: the book is read
+	// when it is needed.
+	Facts *memory.Book
 }
 
 // NewLog reads a log under a claim.
 func NewLog(entries []memory.Entry, c Claim) *Log {
-	l := &Log{claim: c, Thread: thread.New()}
+	l := &Log{claim: c, Thread: thread.New(), Book: c.Facts}
 	l.Append(entries...)
 	return l
 }
@@ -74,7 +78,7 @@ func (l *Log) Append(entries ...memory.Entry) {
 		l.first = entries[0].Seq
 	}
 	l.n += len(entries)
-	l.Book = nil
+	l.Book = l.claim.Facts
 	for _, e := range entries {
 		l.Thread.Add(e)
 	}

@@ -47,6 +47,10 @@ func (u User) Alert() string {
 	return name
 }
 
+// MayWrite says whether they may write facts down: no guest, no program, and nobody of
+// another organisation.
+func (u User) MayWrite() bool { return u.Kind == "" && u.Barred == "" && !u.Bot }
+
 // Includes says whether somebody is one of these people.
 func Includes(users []User, who UserID) bool {
 	return slices.ContainsFunc(users, func(u User) bool { return u.ID == who })

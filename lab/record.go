@@ -14,6 +14,7 @@ type Recorded struct {
 	Thread chat.ThreadID
 	Turn   uint64
 	At     time.Time
+	Facts  *memory.Book // of its channel, as they are now
 
 	entries []memory.Entry // of the whole thread, in order
 	opened  memory.Opened

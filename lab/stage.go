@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,12 +60,17 @@ const mostActions = 100_000
 func (l *Lab) stage(r *Recorded, seq uint64) *stage {
 	log := r.upTo(seq)
 	s := &stage{
-		lab: l, thread: r.Thread, rec: r, log: agent.NewLog(log, agent.Claim{Token: word, Self: word}),
+		lab: l, thread: r.Thread, rec: r, log: agent.NewLog(log, agent.Claim{Token: word, Self: word, Facts: cmp.Or(r.Facts, &memory.Book{})}),
 		last: seq, opened: seq >= r.seq, appended: seq, now: r.At,
 		served: map[*recordedCall]bool{}, settled: map[*recordedCall]bool{}, shown: map[string]bool{},
 	}
 	if len(log) > 0 {
 		s.now = log[len(log)-1].At
+	}
+	for _, e := range r.entries { // the facts that its first prompt showed
+		if shown, ok := e.Body.(memory.Recalled); ok && e.Seq > seq && e.Seq < r.steps[0].seq {
+			s.append(shown)
+		}
 	}
 	return s
 }

@@ -147,14 +147,19 @@ const booksNote = "facts"
 // BookNote is the name of a place's book among the notes.
 func BookNote(place string) string { return booksNote + "/" + place }
 
+// Shelf is the part of a store from which books are read.
+type Shelf interface {
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
 // Books lists the places that have a book.
-func Books(ctx context.Context, notes Notes) ([]string, error) {
+func Books(ctx context.Context, notes Shelf) ([]string, error) {
 	raw, err := notes.Noted(ctx, booksNote)
 	return strings.Fields(string(raw)), err
 }
 
 // ReadBook reads the book of a place.
-func ReadBook(ctx context.Context, notes Notes, place string) (*Book, error) {
+func ReadBook(ctx context.Context, notes Shelf, place string) (*Book, error) {
 	raw, err := notes.Noted(ctx, BookNote(place))
 	if err != nil {
 		return nil, fmt.Errorf("read facts: %w", err)
@@ -177,6 +182,7 @@ func bookOf(raw []byte) (*Book, error) {
 type Keeper interface {
 	Notes
 	Rewriter
+	Put(ctx context.Context, thread chat.ThreadID, body Body, eventIDs ...string) (fresh bool, err error)
 }
 
 // ChangeBook changes the book of a place by compare-and-swap, so change may be called more
@@ -195,6 +201,9 @@ func ChangeBook(ctx context.Context, s Keeper, place string, change func(*Book) 
 		for _, f := range change(b) {
 			if err := s.Rewrite(ctx, f.In, f.Unquote); err != nil {
 				return fmt.Errorf("change facts: %w", err)
+			}
+			if _, err := s.Put(ctx, f.In, Erased{}, "fact/"+f.Name()); err != nil { // who kept the log reads it anew
+				return err
 			}
 		}
 		fresh, err := json.Marshal(b)

@@ -49,6 +49,9 @@ func (s *shelf) log(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, 
 }
 
 func erases(e memory.Entry) bool {
-	_, ok := e.Body.(memory.Forgot)
-	return ok
+	switch e.Body.(type) {
+	case memory.Forgot, memory.Erased:
+		return true
+	}
+	return false
 }

@@ -39,7 +39,11 @@ func (p *Page) thread(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := p.moment(thread, log, at)
+	facts, err := memory.ReadBook(r.Context(), p.o.Store, p.o.Limits.Place(thread))
+	if err != nil {
+		return nil, err
+	}
+	m := p.moment(thread, log, facts, at)
 	known := p.names(r.Context())
 	m.Place = known.place(thread)
 	for _, e := range log {
@@ -176,7 +180,7 @@ const mostLines = 30
 
 // moment computes what the thread was at an entry: by the functions that computed it
 // then.
-func (p *Page) moment(thread chat.ThreadID, log []memory.Entry, at uint64) moment {
+func (p *Page) moment(thread chat.ThreadID, log []memory.Entry, facts *memory.Book, at uint64) moment {
 	m := moment{Thread: p.word(thread.String()), ID: thread.String()}
 	if len(log) == 0 {
 		return m
@@ -191,7 +195,7 @@ func (p *Page) moment(thread chat.ThreadID, log []memory.Entry, at uint64) momen
 	}
 	m.At = log[i].Seq
 	p.timeline(&m, thread, log, i)
-	p.replay(&m, log[:i+1])
+	p.replay(&m, log[:i+1], facts)
 	return m
 }
 
@@ -214,14 +218,14 @@ func (p *Page) timeline(m *moment, thread chat.ThreadID, log []memory.Entry, i i
 
 // replay decides anew. A log that package agent can't be asked about is a fault that is
 // shown and hides nothing else.
-func (p *Page) replay(m *moment, log []memory.Entry) {
+func (p *Page) replay(m *moment, log []memory.Entry, facts *memory.Book) {
 	defer func() {
 		if r := recover(); r != nil {
 			m.Trouble = "this part of the log can't be decided on"
 			p.log.Error("panic", "what", "look at a thread", "error", fmt.Sprint(r))
 		}
 	}()
-	then := agent.NewLog(log, agent.Claim{})
+	then := agent.NewLog(log, agent.Claim{Facts: facts})
 	here := slices.DeleteFunc(view.History(then.Thread), func(l chat.Line) bool { return l.Elsewhere != (chat.ThreadID{}) })
 	for _, l := range last(here, mostLines) {
 		m.Lines = append(m.Lines, p.line(l))
@@ -351,6 +355,10 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 			what += " → " + p.tool(c.Tool)
 		}
 		return what, p.text(strings.TrimSpace(b.Thought + "\n" + b.Answer))
+	case memory.Remembered:
+		return fmt.Sprintf("fact %d of %s", b.Number, p.person(b.By)), ""
+	case memory.Recalled:
+		return fmt.Sprintf("prompts show %d facts", len(b.Facts)), ""
 	case memory.Scheduled:
 		return fmt.Sprintf("schedule %d of %s, %s", b.Number, p.person(b.By), b.Plan.Time), p.text(b.Plan.Text)
 	case memory.Slot:

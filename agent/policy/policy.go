@@ -75,6 +75,7 @@ func (t Tool) Offered(s *thread.Thread, draft int) bool {
 	usable = usable && (!t.Reads || len(s.Held()) > 0) && t.Entitled(s.Open, s.Last)
 	usable = usable && (t.Name != thread.ScheduleTool || s.Open == nil || s.Open.Slot == nil)
 	usable = usable && (t.Name != thread.TeamSearch || len(s.Open.Eyes()) > 0)
+	usable = usable && (t.Name != thread.RememberTool || s.Open == nil || s.Open.Requester.MayWrite())
 	return usable && (draft == 0 || t.Harmless())
 }
 

@@ -64,12 +64,12 @@ func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message
 	m.Quoted = slices.DeleteFunc(m.Quoted, func(q chat.Quote) bool { return erased[q.Ref] })
 	m.Text = i.withoutCode(m.Text)
 	plan, why := i.Agent.ReadPlan(m, cmp.Or(m.Sent, time.Now()))
-	said := memory.Message{Message: m, Plan: plan, Unplanned: why, Fact: i.Agent.IsFact(m), Skill: i.Agent.Uses(i.Limits.room(thread), m)}
+	said := memory.Message{Message: m, Plan: plan, Unplanned: why, Fact: i.Agent.IsFact(m), Skill: i.Agent.Uses(i.Limits.Place(thread), m)}
 	return i.Store.Put(ctx, thread, said, eventIDs...)
 }
 
 // in is the agent of a thread's channel.
-func (i Inbox) in(thread chat.ThreadID) *agent.Agent { return i.Agent.In(i.Limits.room(thread)) }
+func (i Inbox) in(thread chat.ThreadID) *agent.Agent { return i.Agent.In(i.Limits.Place(thread)) }
 
 // withoutCode takes a code from a word that approves, where codes are used: they are in no
 // entry.

@@ -29,10 +29,10 @@ type Limits struct {
 	Prices              *view.Prices               // for limits in money
 }
 
-// room is the channel of a thread, as [agent.Agent.Rooms] has it.
-func (l Limits) room(thread chat.ThreadID) string {
+// Place is the channel of a thread, as [agent.Agent.Rooms] and the facts have it.
+func (l Limits) Place(thread chat.ThreadID) string {
 	if l.Channel == nil {
-		return ""
+		return thread.Platform + ":" + thread.Channel
 	}
 	return thread.Platform + ":" + l.Channel(thread)
 }

@@ -220,7 +220,7 @@ func (r *Runner) room() {
 func (r *Runner) drive(claimed *memory.Run) *driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &driver{
-		Runner: r, Agent: r.Agent.In(r.Limits.room(claimed.Thread)), held: claimed, thread: claimed.Thread, platform: r.Platforms[claimed.Thread.Platform],
+		Runner: r, Agent: r.Agent.In(r.Limits.Place(claimed.Thread)), held: claimed, thread: claimed.Thread, platform: r.Platforms[claimed.Thread.Platform],
 		questions: r.asking, ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, recovered: map[effectID]bool{}, at: r.Host.Now(),
 	}
 	r.mu.Lock()

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -85,16 +84,11 @@ func (d *driver) uncount(who chat.UserID) {
 	})
 }
 
-// place names the channel of the thread, of which facts are.
-func (d *driver) place() string {
-	return cmp.Or(d.Limits.room(d.thread), d.thread.Platform+":"+d.thread.Channel)
-}
-
 // recall reads the facts of the channel.
 func (d *driver) recall() error {
 	d.decided = nil
 	return d.insist(func() (err error) {
-		d.log.Book, err = memory.ReadBook(background, d.Store, d.place())
+		d.log.Book, err = memory.ReadBook(background, d.Store, d.Limits.Place(d.thread))
 		return err
 	})
 }
@@ -105,7 +99,7 @@ func (d *driver) jot(act agent.Jot) error {
 	act.Fact.In = d.thread
 	var bodies []memory.Body
 	err := d.insist(func() error {
-		return memory.ChangeBook(background, d.Store, d.place(), func(b *memory.Book) (gone []*memory.Fact) {
+		return memory.ChangeBook(background, d.Store, d.Limits.Place(d.thread), func(b *memory.Book) (gone []*memory.Fact) {
 			bodies, gone = d.Agent.Jotted(act, b)
 			return gone
 		})

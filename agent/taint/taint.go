@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"nod/agent/phrase"
 	"nod/agent/policy"
@@ -37,6 +38,9 @@ type Watch struct {
 // Risk says what has to happen before the call runs, and why, where the taint asks for
 // more than the configuration.
 func (w Watch) Risk(tool policy.Tool, c *thread.Call) (policy.Risk, string) {
+	if source := w.OfCall(c).Source; tool.Name == thread.RememberTool && source != "" && w.On {
+		return tool.Risk, fmt.Sprintf("This turn holds content from outside (%s), and the fact keeps that.", source)
+	}
 	if tool.Risk != policy.Auto || !w.On || tool.ReadOnly && !tool.MaySend() {
 		return tool.Risk, ""
 	}
@@ -113,6 +117,11 @@ func (w Watch) ofTurn(t *thread.Turn, upTo *thread.Step) memory.Taint {
 			return first(memory.Taint{Source: source, Since: m.At}, recorded(t, upTo))
 		}
 	}
+	for _, f := range t.Facts {
+		if f.Source != "" {
+			return first(memory.Taint{Source: fmt.Sprintf("fact %d%s%s", f.Number, from, f.Source), Since: t.At}, recorded(t, upTo))
+		}
+	}
 	for _, st := range t.Steps {
 		if st == upTo {
 			break
@@ -124,6 +133,18 @@ func (w Watch) ofTurn(t *thread.Turn, upTo *thread.Step) memory.Taint {
 		}
 	}
 	return recorded(t, upTo)
+}
+
+// from stands between a fact and its source.
+const from = ", from "
+
+// FactSource is the source that a fact keeps of a prompt's taint. That of another fact is
+// handed on.
+func FactSource(t memory.Taint) string {
+	if first, rest, ok := strings.Cut(t.Source, from); ok && strings.HasPrefix(first, "fact ") {
+		return rest
+	}
+	return t.Source
 }
 
 // recorded is the taint that the steps of a turn noted of their prompts.
