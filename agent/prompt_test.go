@@ -16,6 +16,7 @@ import (
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/agent/speak"
+	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
@@ -179,13 +180,16 @@ func flat(req llm.Request) string {
 
 // longThread plays turns of one look-up each, and says how much of a prompt
 // its predecessor shared on average, and how large the largest was.
-func longThread(t testing.TB, p dialect, turns, budget int, summary bool) (share float64, worst int) {
+func longThread(t testing.TB, p dialect, turns, budget int, summary bool, more ...func(*sim)) (share float64, worst int) {
 	a := &agent.Agent{
 		Instructions: "Be brief.", Protocol: p.Protocol, MaxSteps: 5, Budget: budget, Summary: summary, Count: func(s string) int { return len(s)/4 + 1 },
 		Tools:  policy.Set{newTool("read", policy.Auto, memory.Rules{}), newTool("skill", policy.Auto, memory.Rules{})},
 		Skills: []policy.Skill{{Name: "incident", Description: "How we handle an outage."}},
 	}
 	s := newSim(a)
+	for _, add := range more {
+		add(s)
+	}
 	s.summary = func(llm.Request) llm.Response {
 		return llm.Response{Text: p.answer(strings.Repeat("Ada asked about this and that. ", 20))}
 	}
@@ -267,6 +271,30 @@ func TestStablePrefix(t *testing.T) {
 			})
 		}
 	}
+}
+
+// So it is in a room with facts and skills.
+func TestStablePrefixOfRoom(t *testing.T) {
+	t.Parallel()
+	var in *sim
+	share, _ := longThread(t, dialects["tools"], 50, 16000, false, func(s *sim) {
+		in = s
+		s.agent.Room = agent.Room{Instructions: "You help whoever is on call."}
+		s.agent.Instructions += "\n\n" + s.agent.Room.Instructions
+		s.agent.Facts = policy.Facts{Most: 50, Size: 300}
+		s.agent.Skills = []policy.Skill{{Name: "incident", Description: "What to do first."}, {Name: "release", Description: "How a release goes."}}
+		s.agent.Tools = append(s.agent.Tools, newTool("skill", policy.Auto, memory.Rules{}))
+		for i := range 20 {
+			s.book.Add(memory.Fact{ID: fmt.Sprint(i), Text: fmt.Sprintf("fact %d: no deploys on Friday", i), By: chat.User{ID: "ada", Name: "ada"}, At: s.now}, 50)
+		}
+	})
+	if share < 0.97 {
+		t.Errorf("prompts share %.3f of their predecessor, want at least 0.97", share)
+	}
+	if last := fmt.Sprint(in.prompts[len(in.prompts)-1]); !strings.Contains(last, "fact 19: ") || !strings.Contains(last, "What to do first.") {
+		t.Errorf("the last prompt lacks facts or skills:\n%s", last)
+	}
+	t.Logf("%.1f %% shared", 100*share)
 }
 
 // Without a bound, and where it has to be counted what fits.

@@ -39,6 +39,7 @@ type sim struct {
 	ran     map[string]int
 	posts   map[string]int
 	prompts []llm.Request
+	book    memory.Book // of the channel
 }
 
 func newSim(a *agent.Agent) *sim {
@@ -66,6 +67,7 @@ func (s *sim) log() *agent.Log {
 	if s.held == nil || !s.held.Resume(entries, claim) {
 		s.held = agent.NewLog(entries, claim)
 	}
+	s.held.Book = &s.book
 	return s.held
 }
 
