@@ -39,10 +39,25 @@ func TestErasedStaysErased(t *testing.T) {
 		}
 		old := chat.Message{Ref: refOf(gone), From: ada, Text: "SECRET", Sent: time.Now().Add(-time.Hour)}
 		put(old)
+		err := memory.ChangeBook(t.Context(), store, "discord:12", func(b *memory.Book) []*memory.Fact {
+			b.Add(memory.Fact{In: thread, ID: "1", Text: "SECRET", By: ada, At: time.Now()}, 9)
+			b.Add(memory.Fact{In: thread, ID: "2", Text: "mine", By: ben, At: time.Now()}, 9)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(time.Second)
 		people := person.People{Store: store, Threads: lists, Key: []byte("key"), File: filepath.Join(t.TempDir(), "erased"), Now: time.Now}
-		if found, err := people.Erase(t.Context(), "discord:1"); err != nil || found.Messages != 1 {
+		exported := ""
+		if err := people.Export(t.Context(), "discord:1", func(l person.Line) error { exported += l.Kind + " "; return nil }); err != nil || exported != "message fact " {
+			t.Errorf("exported %q, %v", exported, err)
+		}
+		if found, err := people.Erase(t.Context(), "discord:1"); err != nil || found.Messages != 1 || found.Facts != 1 {
 			t.Fatal(found, err)
+		}
+		if raw, err := store.Noted(t.Context(), memory.BookNote("discord:12")); err != nil || strings.Contains(string(raw), "SECRET") || !strings.Contains(string(raw), "mine") {
+			t.Errorf("the facts: %s, %v", raw, err)
 		}
 		if put(old) {
 			t.Error("the erased message came once more")

@@ -29,7 +29,7 @@ type Is func(chat.UserID) bool
 // Found is what a log held of the person.
 type Found struct {
 	Messages, Votes, Files, Grants int
-	Schedules                      int
+	Schedules, Facts               int
 	Turns                          int  // whose answers, steps and results are erased
 	Calls                          int  // that wait for an approval, in a turn of theirs
 	Running                        bool // the turn that is not over is theirs
@@ -44,6 +44,9 @@ func (f Found) String() string {
 	text := fmt.Sprintf("%d messages, %d turns, %d files, %d votes, %d grants, %d calls that waited", f.Messages, f.Turns, f.Files, f.Votes, f.Grants, f.Calls)
 	if f.Schedules > 0 {
 		text += fmt.Sprintf(", %d schedules", f.Schedules)
+	}
+	if f.Facts > 0 {
+		text += fmt.Sprintf(", %d facts", f.Facts)
 	}
 	return text
 }

@@ -9,7 +9,7 @@ import (
 
 // Line is one thing that a person wrote or did.
 type Line struct {
-	Kind    string        `json:"kind"` // message, vote, file
+	Kind    string        `json:"kind"` // message, vote, file, fact
 	Thread  chat.ThreadID `json:"thread"`
 	At      time.Time     `json:"at"`
 	Text    string        `json:"text,omitempty"`

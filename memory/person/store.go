@@ -50,13 +50,64 @@ const noteErased = "person/erased"
 func (p People) Export(ctx context.Context, who string, each func(Line) error) error {
 	platform, id, _ := strings.Cut(who, ":")
 	is := func(u chat.UserID) bool { return string(u) == id }
-	return p.threads(ctx, platform, time.Time{}, func(thread chat.ThreadID) error {
+	err := p.threads(ctx, platform, time.Time{}, func(thread chat.ThreadID) error {
 		log, err := p.Store.Read(ctx, thread)
 		for _, l := range Export(thread, log, is) {
 			err = errors.Join(err, each(l))
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return p.books(ctx, platform, func(place string) error {
+		b, err := memory.ReadBook(ctx, p.Store, place)
+		if err != nil {
+			return err
+		}
+		for _, f := range b.Facts {
+			if is(f.By.ID) {
+				err = errors.Join(err, each(Line{Kind: "fact", Thread: f.In, At: f.At, Text: f.Text}))
+			}
+		}
+		return err
+	})
+}
+
+// books calls each for the places of a platform that have facts.
+func (p People) books(ctx context.Context, platform string, each func(place string) error) error {
+	places, err := memory.Books(ctx, p.Store)
+	if err != nil {
+		return fmt.Errorf("read where facts are: %w", err)
+	}
+	for _, place := range places {
+		if of, _, _ := strings.Cut(place, ":"); of == platform {
+			if err := each(place); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eraseFacts erases what the person wrote down until a time, and counts it.
+func (p People) eraseFacts(ctx context.Context, platform string, is Is, until time.Time) (n int, err error) {
+	err = p.books(ctx, platform, func(place string) error {
+		var gone []*memory.Fact
+		err := memory.ChangeBook(ctx, p.Store, place, func(b *memory.Book) []*memory.Fact {
+			gone = nil
+			for _, f := range slices.Clone(b.Facts) {
+				if is(f.By.ID) && !f.At.After(until) {
+					fact, _ := b.Drop(f.Number, string(Erased))
+					gone = append(gone, fact)
+				}
+			}
+			return gone
+		})
+		n += len(gone)
+		return err
+	})
+	return n, err
 }
 
 // Erase takes a person out of the store, and counts what it found. First it lists the
@@ -145,6 +196,9 @@ func (p People) eraseListed(ctx context.Context, line string) (all Found, err er
 			return all, err
 		}
 		since = begun
+	}
+	if all.Facts, err = p.eraseFacts(ctx, platform, is, until); err != nil {
+		return all, err
 	}
 	_, err = p.unname(ctx, platform, is)
 	for id, theirs := range known {
