@@ -56,8 +56,12 @@ func roomLines(cfg *config.Config) (out [][2]string) {
 	for i, r := range cfg.Rooms {
 		var has []string
 		for _, key := range []struct{ name, text string }{
-			{"instructions", "instructions"}, {"instructions_file", "instructions"}, {"model", "model " + r.Model}, {"tools", "tools " + strings.Join(r.Tools, " ")},
-			{"skills", "skills " + strings.Join(r.Skills, " ")}, {"approvals", "stricter approvals"},
+			{"instructions", "instructions"},
+			{"instructions_file", "instructions"},
+			{"model", "model " + r.Model},
+			{"tools", "tools " + strings.Join(r.Tools, " ")},
+			{"skills", "skills " + strings.Join(r.Skills, " ")},
+			{"approvals", "stricter approvals"},
 		} {
 			if cfg.Written(fmt.Sprintf("channels[%d].%s", i, key.name)) {
 				has = append(has, key.text)
