@@ -2,11 +2,18 @@ package lab_test
 
 import (
 	"bytes"
+	"context"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
+	"nod/internal/script"
 	"nod/lab"
+	"nod/llm"
 	"nod/memory"
 )
 
@@ -52,5 +59,42 @@ func TestRunAgain(t *testing.T) {
 	}
 	if !slices.Equal(results, []string{"look", "deploy", "look"}) {
 		t.Errorf("the case holds the results of %q", results)
+	}
+}
+
+// planner calls a tool that only changes the log, and then is done.
+type planner struct{ llm.Model }
+
+// Complete implements llm.Model.
+func (planner) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	last := req.Messages[len(req.Messages)-1]
+	switch {
+	case last.Role == llm.ToolRole:
+		return llm.Response{Text: "done", Finish: "stop"}, nil
+	case strings.Contains(last.Text, "later"):
+		return llm.Response{Calls: []llm.Call{{ID: "1", Name: "schedule", Args: `{"when":"in 2h","text":"look"}`}}, Finish: "tool_calls"}, nil
+	}
+	return llm.Response{Calls: []llm.Call{{ID: "1", Name: "remember", Args: `{"text":"no deploys on Friday"}`}}, Finish: "tool_calls"}, nil
+}
+
+// Turns that made a schedule and wrote down a fact are replayed unchanged.
+func TestMadeInTheLog(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.Schedules, a.Facts = policy.Schedules{Thread: 3, Person: 3, Least: time.Minute, Late: time.Hour}, policy.Facts{Most: 3, Size: 40}
+	a.Tools = append(a.Tools, agent.ScheduleTool(script.Rules()), agent.RememberTool(script.Rules(), a.Facts))
+	threads := entries(t, recordAs(t, 1, func(r *recording, i int) {
+		for _, text := range []string{"keep that", "ask later"} {
+			r.say(i, text)
+			r.react(i, r.desk.asks, "✅")
+		}
+	}, a, planner{}, &probe{}), 1)
+	for _, mode := range []lab.Mode{lab.Turns, lab.Rules} {
+		r := replay(t, &lab.Lab{Agent: a, Model: planner{}, Mode: mode}, threads)
+		if r.Turns != 2 || r.Same != 2 {
+			var text bytes.Buffer
+			_ = r.Text(&text, mode)
+			t.Errorf("%s: %d of %d turns are the same:\n%s", mode, r.Same, r.Turns, text.String())
+		}
 	}
 }

@@ -149,6 +149,11 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 		}
 	case agent.Effect:
 		s.effect(act)
+	case agent.Schedule:
+		s.made(append([]memory.Body{act.Made}, act.Then...))
+	case agent.Jot:
+		bodies, _ := s.lab.Agent.Jotted(act, &memory.Book{})
+		s.made(bodies)
 	case agent.Post:
 		s.post(act)
 	case agent.Edit:
@@ -328,6 +333,17 @@ func (s *stage) effect(act agent.Effect) {
 		s.out.unask(free)
 	}
 	s.append(act.Started, s.result(act.Call))
+}
+
+// made takes the entries that are all that a call does, with its recorded result.
+func (s *stage) made(bodies []memory.Body) {
+	for i, b := range bodies {
+		r, ok := b.(memory.Result)
+		if c := s.log.Thread.Calls[r.Call]; ok && c != nil {
+			bodies[i] = s.result(c.Call)
+		}
+	}
+	s.append(bodies...)
 }
 
 // result is the recorded result of a call: the first unused one of the same tool with
