@@ -141,6 +141,7 @@ func newAgent() *agent.Agent {
 	}
 	return &agent.Agent{
 		Alerts:    map[string]policy.Alert{"pages": {Approvers: []string{"user:ada"}}},
+		Facts:     policy.Facts{Most: 100, Size: 100},
 		Schedules: policy.Schedules{Thread: 100, Person: 10_000, Least: time.Minute, Late: time.Hour},
 		Protocol:  speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
 		Tools: []policy.Tool{tool("look", policy.Auto, true), tool("act", policy.Auto, false), tool("deploy", policy.Ask, false)},

@@ -67,6 +67,7 @@ func (s Storm) Run(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	Check(t, p, store.(memory.Reader), threads, s.Messages)
 	s.alerted(t, p, store.(memory.Reader))
+	noted(t, store, threads)
 	if s.Stop {
 		known(t, store.(memory.Reader), threads)
 	}
@@ -86,6 +87,10 @@ func (s Storm) talk(ctx context.Context, p *Platform, threads []chat.ThreadID) {
 			text := "act"
 			if (i+m)%3 == 0 {
 				text = "deploy"
+			}
+			if i%5 == 0 && m == 0 {
+				p.Say(thread, fmt.Sprintf("m%d-%d", i, m), fmt.Sprintf("remember: fact %d", i))
+				continue
 			}
 			say := p.Say
 			if i%2 == 1 { // what these threads ask they have asked later
@@ -124,6 +129,33 @@ func (s Storm) alerted(t *testing.T, p *Platform, store memory.Reader) {
 		if heads, answers := p.Count(thread, "alert/pages/"), p.Count(thread, "answer/"); heads != 1 || answers != 1 {
 			t.Errorf("%s: %d posts that begin it, %d answers", thread, heads, answers)
 		}
+	}
+}
+
+// noted checks that each fact stands once, under a number of its own.
+func noted(t *testing.T, store memory.Full, threads []chat.ThreadID) {
+	facts, numbers := map[string]int{}, map[string]bool{}
+	places, err := memory.Books(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range places {
+		b, err := memory.ReadBook(t.Context(), store, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range b.Facts {
+			facts[f.Text]++
+			numbers[fmt.Sprint(place, f.Number)] = true
+		}
+	}
+	for i := 0; i < len(threads); i += 5 {
+		if text := fmt.Sprint("fact ", i); facts[text] != 1 {
+			t.Errorf("%q stands %d times", text, facts[text])
+		}
+	}
+	if len(numbers) != len(facts) {
+		t.Errorf("%d facts have %d numbers", len(facts), len(numbers))
 	}
 }
 
