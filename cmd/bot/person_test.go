@@ -27,7 +27,7 @@ func TestPersonErased(t *testing.T) {
 
 func personErased(t *testing.T, kind string) {
 	w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
-	var s setup
+	s := setup{extra: "facts: {most: 5}\n"}
 	var server *redistest.Server
 	if kind == "redis" {
 		server = startCopied(t)
@@ -41,6 +41,11 @@ func personErased(t *testing.T, kind string) {
 	n.ask(waits, `{"env":"SECRETPLACE"}`)
 	others := w.mention("bob", "keep OTHERWORD")
 	n.find(others, "You said: keep OTHERWORD")
+	fact := n.find(w.mention("ada", "remember: SECRETFACT <!channel>"), `Fact 1 of this channel: "SECRETFACT `)
+	if strings.Contains(fact.text, "<!channel>") {
+		t.Errorf("a fact rings: %s", fact.text)
+	}
+	n.find(w.mention("bob", "remember: a fact that stays"), "Fact 2 of this channel")
 
 	save, restore := n.copySQLite()
 	if server != nil {
@@ -48,11 +53,11 @@ func personErased(t *testing.T, kind string) {
 	}
 	save()
 
-	if _, lines, _ := n.bot("person", "export", "slack:U0ADA", "--config", n.file); strings.Count(lines, `"kind":"message"`) != 2 || strings.Contains(lines, "OTHERWORD") {
+	if _, lines, _ := n.bot("person", "export", "slack:U0ADA", "--config", n.file); strings.Count(lines, `"kind":"message"`) != 3 || strings.Contains(lines, "OTHERWORD") {
 		t.Errorf("the export: %s", lines)
 	}
 	status, told, errs := n.bot("person", "erase", "slack:U0ADA", "--config", n.file, "--yes")
-	if status != 0 || !strings.HasPrefix(told, "erased slack:U0ADA: 2 messages, 2 turns, 0 files, 0 votes, 0 grants, 1 calls that waited\n") {
+	if status != 0 || !strings.HasPrefix(told, "erased slack:U0ADA: 3 messages, 3 turns, 0 files, 0 votes, 0 grants, 1 calls that waited, 1 facts\n") {
 		t.Fatalf("%d: %s%s", status, told, errs)
 	}
 	n.find(waits, "Stopped by an operator")
@@ -75,7 +80,7 @@ func personErased(t *testing.T, kind string) {
 	})
 	n.erased(server)
 	n.stop()
-	if status, told, errs := n.bot("person", "erase", "slack:U0BOB", "--config", n.file, "--yes"); status != 0 || !strings.Contains(told, ": 1 messages") {
+	if status, told, errs := n.bot("person", "erase", "slack:U0BOB", "--config", n.file, "--yes"); status != 0 || !strings.Contains(told, ": 2 messages") {
 		t.Errorf("without a service: %d: %s%s", status, told, errs)
 	}
 	n.start()

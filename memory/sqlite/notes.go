@@ -17,7 +17,7 @@ func (s *Store) Note(ctx context.Context, name string, value []byte) error {
 
 // Swap implements memory.Notes.
 func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done bool, err error) {
-	err = s.do(ctx, func(w *writer) error {
+	err = s.submit(ctx, &op{do: func(w *writer) error {
 		var noted []byte
 		if _, err := w.queryRow("SELECT value FROM note WHERE name = ?", []any{name}, &noted); err != nil {
 			return err
@@ -27,7 +27,11 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done 
 			return nil
 		}
 		return w.note(name, value)
-	})
+	}, after: func() {
+		if done && len(value) < len(old) { // something of it was erased
+			s.purge.request()
+		}
+	}})
 	if err != nil {
 		return false, fmt.Errorf("note %s: %w", name, err)
 	}
