@@ -107,7 +107,7 @@ func (r Rules) key(c Came, values map[string]string) (key string, whole bool) {
 	return strings.TrimSpace(key), whole
 }
 
-// Labels that are missing in a POST count as empty.
+// names finds the names in [Rules].Same. One without a value counts as empty.
 var names = regexp.MustCompile(`\{[A-Za-z0-9_.-]+\}`)
 
 // tellsOf says whether a text that says only that something is over holds each value of an
