@@ -355,24 +355,6 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 			what += " → " + p.tool(c.Tool)
 		}
 		return what, p.text(strings.TrimSpace(b.Thought + "\n" + b.Answer))
-	case memory.Remembered:
-		return fmt.Sprintf("fact %d of %s", b.Number, p.person(b.By)), ""
-	case memory.Recalled:
-		return fmt.Sprintf("prompts show %d facts", len(b.Facts)), ""
-	case memory.Scheduled:
-		return fmt.Sprintf("schedule %d of %s, %s", b.Number, p.person(b.By), b.Plan.Time), p.text(b.Plan.Text)
-	case memory.Slot:
-		what = fmt.Sprintf("schedule %d of %s, %s", b.Number, p.person(b.By), b.Plan.Clock(b.At))
-		if b.Skipped > 0 {
-			what += fmt.Sprintf(", %d skipped", b.Skipped)
-		}
-		return what, p.text(b.Plan.Text)
-	case memory.Unscheduled:
-		what = fmt.Sprintf("schedule %d ends", b.Number)
-		if b.Paused {
-			what = fmt.Sprintf("schedule %d pauses", b.Number)
-		}
-		return what, p.text(b.Why)
 	case memory.Order:
 		return p.person(b.By) + " → " + p.tool(b.Tool), p.text(b.Args)
 	case memory.Ran:
@@ -416,6 +398,31 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 		return "by " + p.person(b.By), ""
 	case memory.Broken:
 		return "can't be read", ""
+	}
+	return p.describeKept(b)
+}
+
+// describeKept says what an entry about facts or schedules is.
+func (p *Page) describeKept(b memory.Body) (what, text string) {
+	switch b := b.(type) {
+	case memory.Remembered:
+		return fmt.Sprintf("fact %d of %s", b.Number, p.person(b.By)), ""
+	case memory.Recalled:
+		return fmt.Sprintf("prompts show %d facts", len(b.Facts)), ""
+	case memory.Scheduled:
+		return fmt.Sprintf("schedule %d of %s, %s", b.Number, p.person(b.By), b.Plan.Time), p.text(b.Plan.Text)
+	case memory.Slot:
+		what = fmt.Sprintf("schedule %d of %s, %s", b.Number, p.person(b.By), b.Plan.Clock(b.At))
+		if b.Skipped > 0 {
+			what += fmt.Sprintf(", %d skipped", b.Skipped)
+		}
+		return what, p.text(b.Plan.Text)
+	case memory.Unscheduled:
+		what = fmt.Sprintf("schedule %d ends", b.Number)
+		if b.Paused {
+			what = fmt.Sprintf("schedule %d pauses", b.Number)
+		}
+		return what, p.text(b.Why)
 	}
 	return "", ""
 }
