@@ -35,6 +35,16 @@ func (c *channel) begin(_ context.Context, _ string, p chat.Post, look bool) (ch
 	return chat.ThreadID{Platform: "board", Channel: "c", Root: p.Key}, chat.MessageRef{Platform: "board", Channel: "c", ID: p.Key}, nil
 }
 
+func open(t *testing.T) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "nod.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
 func keeps(store memory.Store, c *channel) *keeper.Keeper {
 	rules := incidents.Rules{Name: "pages", In: "board:c", Ask: "look", Same: "{labels.key}", Quiet: 30 * time.Minute, Late: time.Hour, Most: most}
 	return &keeper.Keeper{Store: store, Rules: map[string]incidents.Rules{"pages": rules}, Begin: c.begin, Log: slog.New(slog.DiscardHandler), Observe: func(string, string) {}}
@@ -46,11 +56,7 @@ func keeps(store memory.Store, c *channel) *keeper.Keeper {
 func TestAlertStorm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "nod.db"), sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = store.Close() }()
+		store := open(t)
 		c := &channel{posts: map[string]int{}}
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -97,11 +103,7 @@ func TestAlertStorm(t *testing.T) {
 func TestRefusedChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "nod.db"), sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = store.Close() }()
+		store := open(t)
 		c := &channel{posts: map[string]int{}}
 		k := keeps(store, c)
 		began, tries := time.Now(), 0
