@@ -202,7 +202,7 @@ func TestMessagesOfAGap(t *testing.T) {
 	}
 }
 
-// A reaction that comes late counts only if it still stands.
+// A reaction that comes late counts only if it still stands, and like one that was found.
 func TestLateReaction(t *testing.T) {
 	in := ledger.New()
 	f, square := onSquare(in)
@@ -212,7 +212,7 @@ func TestLateReaction(t *testing.T) {
 		t.Errorf("taken off since: %v, %v", in.Reactions, err)
 	}
 	square.put(r)
-	if err := f.Reacted(t.Context(), r, true, "r2"); err != nil || len(in.Reactions) != 1 {
+	if err := f.Reacted(t.Context(), r, true, "r2"); err != nil || len(in.Reactions) != 1 || !in.Reactions[0].Found {
 		t.Errorf("still there: %v, %v", in.Reactions, err)
 	}
 }

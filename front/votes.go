@@ -44,7 +44,7 @@ func (f *Front) putFound(ctx context.Context, r chat.Reaction, began time.Time) 
 
 // Reacted takes in a reaction that the platform told of. The judge looks up who votes. One
 // that comes late may have been taken off since, of which another process
-// heard: it decides only if it still stands.
+// heard: it decides only if it still stands. Nobody knows what its card showed when it was put.
 func (f *Front) Reacted(ctx context.Context, r chat.Reaction, late bool, eventIDs ...string) error {
 	if late && !r.Removed && Decides(r.Emoji) {
 		if stands, err := f.stands(ctx, r); err != nil || !stands {
@@ -52,6 +52,7 @@ func (f *Front) Reacted(ctx context.Context, r chat.Reaction, late bool, eventID
 		}
 	}
 	f.votes.Heard(r)
+	r.Found = late
 	return f.Put(f.o.Inbox.Reaction(ctx, r, eventIDs...))
 }
 

@@ -135,6 +135,7 @@ func TestApprovalByDirectMessage(t *testing.T) {
 					n.stop()
 					w.react("eve", inThread, "✅")
 					w.react("bob", direct, "❌")
+					eventually(t, "Slack gives up", func() bool { return w.(*slackWorld).s.Unacked() == 0 })
 					n.start()
 					n.find(at, "Denied by "+named(w, "bob"))
 					cards++
