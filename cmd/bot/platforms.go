@@ -72,6 +72,9 @@ func rulesOf(cfg *config.Config, heard []string) []string {
 	}
 	for _, a := range cfg.Alerts {
 		places = append(places, a.In)
+		if _, id, ok := strings.Cut(a.Bot, ":"); ok {
+			all = append(all, "bot:"+id)
+		}
 	}
 	for _, place := range places {
 		if _, id, ok := strings.Cut(place, ":"); ok {

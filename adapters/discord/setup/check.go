@@ -69,7 +69,8 @@ func (s seen) look(rule string) error {
 	return fmt.Errorf("%s: no server of the bot has a role with this id: correct it, or invite the bot there", rule)
 }
 
-// look looks up whom or which place a rule means. Another platform's is nobody here.
+// look looks up whom or which place a rule means. Another platform's is nobody here. The bot
+// of an alert may be a webhook, which nobody can look up.
 func look(ask func(string, any) error, rule string) error {
 	kind, id, _ := strings.Cut(rule, ":")
 	path := map[string]string{"user": "/users/", "channel": "/channels/"}[kind]

@@ -195,7 +195,16 @@ func look(ctx context.Context, w *api.Client, rule string) (note string, failed 
 	switch {
 	case id == "" || id[0] < 'A': // a number is Discord's
 		return "", nil
-	case kind == "user":
+	case kind == "bot" && id[0] == 'B': // of a program; its account has a user id
+		var said struct {
+			Bot struct {
+				Deleted bool `json:"deleted"`
+			} `json:"bot"`
+		}
+		if err = ask("bots.info", "bot", &said); said.Bot.Deleted {
+			return fmt.Sprintf("%s is a deactivated account", rule), nil
+		}
+	case kind == "user" || kind == "bot":
 		var said struct {
 			User struct {
 				Deleted bool `json:"deleted"`
@@ -221,7 +230,7 @@ func look(ctx context.Context, w *api.Client, rule string) (note string, failed 
 		}
 	}
 	switch api.Code(err) {
-	case "user_not_found", "user_not_visible", "channel_not_found":
+	case "user_not_found", "user_not_visible", "bot_not_found", "channel_not_found":
 		return "", fmt.Errorf("%s: the bot sees none with this id: correct it, or invite the bot there", rule)
 	case api.NoGroup:
 		return "", fmt.Errorf("%s: the user group is disabled, or there is none: nobody in it can approve", rule)

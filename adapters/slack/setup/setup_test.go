@@ -80,11 +80,12 @@ func TestCheck(t *testing.T) {
 		return slack.Options{AppToken: app, BotToken: bot, APIURL: s.APIURL()}
 	}
 	rules := map[string][]string{
-		"ids":    {"requester", "user:U0ADA", "user:U0ADA", "user:U0GONE", "user:123", "group:S0OPS", "group:S0EMPTY", "channel:C0GENERAL", "channel:C0AWAY"},
-		"no ids": {"user:U0NOPE", "group:S0OFF", "group:S0NOPE", "channel:C0NOPE"},
+		"ids":    {"requester", "user:U0ADA", "user:U0ADA", "user:U0GONE", "user:123", "bot:B0BOT", "bot:B0OFF", "bot:U0ADA", "group:S0OPS", "group:S0EMPTY", "channel:C0GENERAL", "channel:C0AWAY"},
+		"no ids": {"user:U0NOPE", "bot:B0NOPE", "bot:U0NONE", "group:S0OFF", "group:S0NOPE", "channel:C0NOPE"},
 	}
 	f.AddChannel(fakeslack.Channel{ID: "C0AWAY", Name: "away", Members: []string{"U0ADA"}})
 	f.AddUser(fakeslack.User{ID: "U0GONE", Name: "gone", Deleted: true})
+	f.AddUser(fakeslack.User{ID: "U0OFF", Name: "off", BotID: "B0OFF", Deleted: true})
 	f.SetGroup(fakeslack.Group{ID: "S0OFF", Handle: "off", Users: []string{"U0BOB"}, Disabled: true})
 	f.SetGroup(fakeslack.Group{ID: "S0EMPTY", Handle: "empty"})
 	const ws, forms = "workspace fake (https://fake.slack.com/), as @nod", "it takes all forms of messages"
@@ -94,10 +95,12 @@ func TestCheck(t *testing.T) {
 		says, err string
 	}{
 		{"fine", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms, ""},
-		{"ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms + "; the bot is not in #away (C0AWAY): invite it there; the user group S0EMPTY has no members: nobody in it can approve; user:U0GONE is a deactivated account", ""},
+		{"ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms + "; bot:B0OFF is a deactivated account; the bot is not in #away (C0AWAY): invite it there; the user group S0EMPTY has no members: nobody in it can approve; user:U0GONE is a deactivated account", ""},
 		{
 			"no ids", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms,
-			"channel:C0NOPE: the bot sees none with this id: correct it, or invite the bot there\n" +
+			"bot:B0NOPE: the bot sees none with this id: correct it, or invite the bot there\n" +
+				"bot:U0NONE: the bot sees none with this id: correct it, or invite the bot there\n" +
+				"channel:C0NOPE: the bot sees none with this id: correct it, or invite the bot there\n" +
 				"group:S0NOPE: the user group is disabled, or there is none: nobody in it can approve\n" +
 				"group:S0OFF: the user group is disabled, or there is none: nobody in it can approve\n" +
 				"user:U0NOPE: the bot sees none with this id: correct it, or invite the bot there",
