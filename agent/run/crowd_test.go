@@ -90,7 +90,7 @@ func (c *clocked) Call(context.Context, chat.Desk, llm.Call) (llm.Result, error)
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nod.db")
-	synctest.Test(t, func(t *testing.T) { crowd(t, path, 1000) })
+	synctest.Test(t, func(t *testing.T) { crowd(t, path, 300) })
 }
 
 func crowd(t *testing.T, path string, threads int) {
