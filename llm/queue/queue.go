@@ -7,9 +7,9 @@
 package queue
 
 import (
-	"container/list"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"nod/llm"
@@ -41,28 +41,13 @@ func (q *Queue) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 type Lanes struct {
 	mu      sync.Mutex
 	free    int
-	lanes   map[string]*lane
-	turns   *list.List // of the *lane in which somebody waits, the next one first
 	waiting int
-}
-
-// lane is who waits of those who share a name.
-type lane struct {
-	name string
-	who  *list.List // of *waiter
-	turn *list.Element
-}
-
-type waiter struct {
-	lane  *lane
-	place *list.Element // nil once it was let in
-	in    chan struct{}
+	lanes   map[string][]chan struct{} // one for each that waits, closed once it is let in
+	turns   []string                   // the lanes in which somebody waits, the next one first
 }
 
 // NewLanes makes lanes in front of something that has room for so many.
-func NewLanes(free int) *Lanes {
-	return &Lanes{free: free, lanes: map[string]*lane{}, turns: list.New()}
-}
+func NewLanes(free int) *Lanes { return &Lanes{free: free, lanes: map[string][]chan struct{}{}} }
 
 // Waiting says how many wait.
 func (q *Lanes) Waiting() int {
@@ -77,57 +62,51 @@ func (q *Lanes) Enter(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	q.mu.Lock()
-	if q.free > 0 { // then nobody waits
-		q.free--
-		q.mu.Unlock()
-		return nil
-	}
-	w := q.line(name)
-	q.mu.Unlock()
+	in := q.line(name)
 	select {
-	case <-w.in:
+	case <-in:
 		return nil
 	case <-ctx.Done():
-		q.giveUp(w)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if !q.remove(name, in) { // it was let in at the same moment
+			q.next()
+		}
 		return ctx.Err()
 	}
 }
 
-// line puts somebody at the end of a lane.
-func (q *Lanes) line(name string) *waiter {
-	l := q.lanes[name]
-	if l == nil {
-		l = &lane{name: name, who: list.New()}
-		l.turn = q.turns.PushBack(l)
-		q.lanes[name] = l
-	}
-	w := &waiter{lane: l, in: make(chan struct{})}
-	w.place = l.who.PushBack(w)
-	q.waiting++
-	return w
-}
-
-// giveUp takes somebody out of their lane. Who was let in at the same moment
-// gives the room to the next.
-func (q *Lanes) giveUp(w *waiter) {
+// line puts somebody at the end of a lane. Where there is room they are in at once: then
+// nobody waits.
+func (q *Lanes) line(name string) (in chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w.place == nil {
-		q.next()
-		return
+	in = make(chan struct{})
+	if q.free > 0 {
+		q.free--
+		close(in)
+		return in
 	}
-	q.remove(w)
+	if len(q.lanes[name]) == 0 {
+		q.turns = append(q.turns, name)
+	}
+	q.lanes[name] = append(q.lanes[name], in)
+	q.waiting++
+	return in
 }
 
-func (q *Lanes) remove(w *waiter) {
-	w.lane.who.Remove(w.place)
-	w.place = nil
-	q.waiting--
-	if w.lane.who.Len() == 0 {
-		q.turns.Remove(w.lane.turn)
-		delete(q.lanes, w.lane.name)
+// remove takes somebody out of their lane, and says whether they were in it.
+func (q *Lanes) remove(name string, who chan struct{}) bool {
+	at := slices.Index(q.lanes[name], who)
+	if at < 0 {
+		return false
 	}
+	q.waiting--
+	if q.lanes[name] = slices.Delete(q.lanes[name], at, at+1); len(q.lanes[name]) == 0 {
+		delete(q.lanes, name)
+		q.turns = slices.DeleteFunc(q.turns, func(turn string) bool { return turn == name })
+	}
+	return true
 }
 
 // Leave gives room back.
@@ -140,14 +119,13 @@ func (q *Lanes) Leave() {
 // next gives room that came free to the first of the lane whose turn it is, and
 // puts that lane behind the others.
 func (q *Lanes) next() {
-	front := q.turns.Front()
-	if front == nil {
+	if len(q.turns) == 0 {
 		q.free++
 		return
 	}
-	l, _ := front.Value.(*lane)
-	w, _ := l.who.Front().Value.(*waiter)
-	q.turns.MoveToBack(front)
-	q.remove(w)
-	close(w.in)
+	name := q.turns[0]
+	q.turns = append(q.turns[1:], name)
+	in := q.lanes[name][0]
+	q.remove(name, in)
+	close(in)
 }
