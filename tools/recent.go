@@ -1,7 +1,7 @@
 package tools
 
 import (
-	"container/list"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,8 +14,7 @@ type Recent[K comparable, V any] struct {
 	now  func() time.Time
 
 	mu    sync.Mutex
-	order *list.List // of *recentItem, the last used one first
-	items map[K]*list.Element
+	items []recentItem[K, V] // the last used one last
 }
 
 type recentItem[K comparable, V any] struct {
@@ -27,23 +26,18 @@ type recentItem[K comparable, V any] struct {
 // NewRecent makes one for up to most values, of which each is kept for so long; 0
 // is until room has to be made.
 func NewRecent[K comparable, V any](most int, keep time.Duration, now func() time.Time) *Recent[K, V] {
-	return &Recent[K, V]{most: most, life: keep, now: now, order: list.New(), items: map[K]*list.Element{}}
+	return &Recent[K, V]{most: most, life: keep, now: now}
 }
 
 // Find gives the value of a key that is remembered.
 func (l *Recent[K, V]) Find(key K) (value V, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, ok := l.items[key]
-	if !ok {
+	item, ok := l.take(key)
+	if !ok || l.life > 0 && l.now().Sub(item.since) > l.life {
 		return value, false
 	}
-	item, _ := e.Value.(*recentItem[K, V])
-	if l.life > 0 && l.now().Sub(item.since) > l.life {
-		l.drop(e)
-		return value, false
-	}
-	l.order.MoveToFront(e)
+	l.items = append(l.items, item)
 	return item.value, true
 }
 
@@ -51,18 +45,18 @@ func (l *Recent[K, V]) Find(key K) (value V, ok bool) {
 func (l *Recent[K, V]) Keep(key K, value V) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.items[key]; ok {
-		l.drop(e)
-	}
-	l.items[key] = l.order.PushFront(&recentItem[K, V]{key, value, l.now()})
-	for l.order.Len() > l.most {
-		l.drop(l.order.Back())
-	}
+	l.take(key)
+	l.items = append(l.items, recentItem[K, V]{key, value, l.now()})
+	l.items = slices.Delete(l.items, 0, max(0, len(l.items)-l.most))
 }
 
-// drop forgets an item. The caller holds the lock.
-func (l *Recent[K, V]) drop(e *list.Element) {
-	if item, ok := l.order.Remove(e).(*recentItem[K, V]); ok {
-		delete(l.items, item.key)
+// take takes an item out. The caller holds the lock.
+func (l *Recent[K, V]) take(key K) (item recentItem[K, V], ok bool) {
+	at := slices.IndexFunc(l.items, func(i recentItem[K, V]) bool { return i.key == key })
+	if at < 0 {
+		return item, false
 	}
+	item = l.items[at]
+	l.items = slices.Delete(l.items, at, at+1)
+	return item, true
 }
