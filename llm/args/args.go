@@ -24,9 +24,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -168,31 +167,14 @@ func finish(raw json.RawMessage) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
+// halves matches a character that is written in two halves, one half of a character, and
+// every other escape, in this order.
+var halves = regexp.MustCompile(`(?i)\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)|\\.`)
+
 // halved says whether valid JSON holds half of a character. Readers differ on such a
 // half, so nobody could say what was approved.
 func halved(raw []byte) bool {
-	for i := 0; i+5 < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		if raw[i+1] != 'u' {
-			i++ // skip the escaped character
-			continue
-		}
-		high, _ := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
-		if i += 5; !utf16.IsSurrogate(rune(high)) {
-			continue
-		}
-		if i+6 >= len(raw) || raw[i+1] != '\\' || raw[i+2] != 'u' {
-			return true
-		}
-		low, _ := strconv.ParseUint(string(raw[i+3:i+7]), 16, 16)
-		if utf16.DecodeRune(rune(high), rune(low)) == utf8.RuneError {
-			return true
-		}
-		i += 6
-	}
-	return false
+	return slices.ContainsFunc(halves.FindAllSubmatch(raw, -1), func(m [][]byte) bool { return m[1] != nil })
 }
 
 // kindOf names the kind of a valid JSON value.

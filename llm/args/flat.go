@@ -29,9 +29,7 @@ func Flatten(root map[string]any) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range []string{"allOf", "anyOf", "oneOf", "not", "enum", "const", "$ref", "if", "then", "else"} {
-		delete(root, key)
-	}
+	maps.DeleteFunc(root, func(key string, _ any) bool { return slices.Contains(composing, key) })
 	root["type"], root["properties"] = "object", f.properties
 	delete(root, "required")
 	if len(required) > 0 {
@@ -45,14 +43,11 @@ func Flatten(root map[string]any) error {
 	return nil
 }
 
-// composed says whether a schema is not merely an object with properties.
+// composing are the keys of a schema that is not merely an object with properties.
+var composing = []string{"allOf", "anyOf", "oneOf", "not", "enum", "const", "$ref", "if", "then", "else"}
+
 func composed(root map[string]any) bool {
-	for _, key := range []string{"allOf", "anyOf", "oneOf", "not", "enum", "const", "$ref", "if", "then", "else"} {
-		if _, ok := root[key]; ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(composing, func(key string) bool { _, ok := root[key]; return ok })
 }
 
 // flattening collects the properties of a schema and its parts.

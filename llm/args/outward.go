@@ -20,7 +20,7 @@ func Outward(schema json.RawMessage, open bool) (names []string, rest bool, err 
 		return nil, false, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.properties)) {
-		if a := (addresses{root: root}); a.in(f.properties[name], 0) || open && wide(f.properties[name]) {
+		if f.addressed(f.properties[name], 0) || open && wide(f.properties[name]) {
 			names = append(names, name)
 		}
 	}
@@ -46,48 +46,30 @@ func wide(schema any) bool {
 	return kind != "integer" && kind != "number" && kind != "boolean" && kind != "null"
 }
 
-// addresses looks for values that are addresses in a schema.
-type addresses struct{ root map[string]any }
-
 // mostDeep limits the depth; a deeper value counts as an address.
 const mostDeep = 20
 
-func (a addresses) in(schema any, depth int) bool {
+// addressed says whether a value of a schema can be an address.
+func (f *flattening) addressed(schema any, depth int) bool {
 	if depth > mostDeep {
 		return true
 	}
 	switch s := schema.(type) {
 	case []any:
-		return slices.ContainsFunc(s, func(v any) bool { return a.in(v, depth+1) })
+		return slices.ContainsFunc(s, func(v any) bool { return f.addressed(v, depth+1) })
 	case map[string]any:
 		if format, _ := s["format"].(string); strings.HasPrefix(format, "uri") || strings.HasPrefix(format, "iri") || format == "url" {
 			return true
 		}
-		if ref, _ := s["$ref"].(string); ref != "" && a.in(a.follow(ref), depth+1) {
+		ref, _ := s["$ref"].(string)
+		if target, err := f.find(ref); err == nil && f.addressed(target, depth+1) {
 			return true
 		}
 		for _, v := range s {
-			if a.in(v, depth+1) {
+			if f.addressed(v, depth+1) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// follow resolves a reference within the schema.
-func (a addresses) follow(ref string) any {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	var at any = a.root
-	for _, key := range strings.Split(path, "/") {
-		m, ok := at.(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(key)]
-	}
-	return at
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/kaptinlin/jsonrepair"
@@ -165,45 +166,21 @@ func quotes(s string) int {
 	return n
 }
 
+// inQuotes matches a string, and escapes an escape of JSON or a backslash that begins none.
+var (
+	inQuotes = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"?`)
+	escapes  = regexp.MustCompile(`\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?`)
+)
+
 // doubleBackslashes doubles, in double-quoted strings, every backslash that
 // does not begin an escape of JSON: a model that writes `\d` means a backslash.
 func doubleBackslashes(s string) string {
-	var out strings.Builder
-	inside := false
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		out.WriteByte(c)
-		if c == '"' {
-			inside = !inside
-		}
-		if c != '\\' || !inside {
-			continue
-		}
-		if n := escapeLen(s[i:]); n > 0 {
-			out.WriteString(s[i+1 : i+n])
-			i += n - 1
-		} else {
-			out.WriteByte('\\')
-		}
-	}
-	return out.String()
-}
-
-// escapeLen is the length of the JSON escape with which s begins, or 0.
-func escapeLen(s string) int {
-	if len(s) < 2 {
-		return 0
-	}
-	if strings.IndexByte(`"\/bfnrt`, s[1]) >= 0 {
-		return 2
-	}
-	if s[1] != 'u' || len(s) < 6 {
-		return 0
-	}
-	for _, c := range []byte(s[2:6]) {
-		if strings.IndexByte("0123456789abcdefABCDEF", c) < 0 {
-			return 0
-		}
-	}
-	return 6
+	return inQuotes.ReplaceAllStringFunc(s, func(quoted string) string {
+		return escapes.ReplaceAllStringFunc(quoted, func(e string) string {
+			if e == `\` {
+				return `\\`
+			}
+			return e
+		})
+	})
 }
