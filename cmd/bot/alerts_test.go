@@ -104,11 +104,11 @@ func postAlert(t *testing.T, to, secret, body string) int {
 	return answer.StatusCode
 }
 
-// check looks up the channels of rooms and of alerts, too.
+// check looks up the channels of rooms and of alerts, and the bots of alerts.
 func TestPlacesAreLookedUp(t *testing.T) {
 	t.Parallel()
 	cfg := &config.Config{Rooms: []config.Room{{In: []string{"slack:C0OPS", "discord:12"}}}, Alerts: []config.Alert{{In: "slack:C0ONCALL"}, {Bot: "slack:B0MON"}}}
-	if got, want := rulesOf(cfg, nil), []string{"channel:C0OPS", "channel:12", "channel:C0ONCALL"}; !slices.Equal(got, want) {
+	if got, want := rulesOf(cfg, nil), []string{"bot:B0MON", "channel:C0OPS", "channel:12", "channel:C0ONCALL"}; !slices.Equal(got, want) {
 		t.Errorf("it looks up %q, want %q", got, want)
 	}
 }
