@@ -91,14 +91,27 @@ func (d *decision) forget() Action {
 	return nil
 }
 
-// forgetEntry is the entry that erases the thread.
+// forgetEntry is the entry that erases the thread: all but what people wrote after the word.
 func (d *decision) forgetEntry(c *thread.Command) memory.Forgot {
 	s, facts := d.thread, 0
 	if d.log.Book != nil {
 		facts = len(d.log.Book.Facts)
 	}
+	before := s.Last + 1
+	if s.Broken != nil {
+		before = c.Seq + 1
+	}
+	unread := slices.Concat(s.Inbox.Waiting, s.Inbox.Early)
+	for _, word := range s.Inbox.Commands {
+		unread = append(unread, &word.Message)
+	}
+	for _, m := range unread {
+		if m.Seq > c.Seq {
+			before = min(before, m.Seq)
+		}
+	}
 	return memory.Forgot{
-		By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref, Facts: facts,
+		By: c.From, Before: before, Horizon: c.Sent, Ref: c.Ref, Facts: facts,
 		Callers: slices.Clone(s.Folk.Callers), Asks: s.Approvals.Asks, Muted: s.Folk.Muted,
 	}
 }

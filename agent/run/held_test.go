@@ -126,3 +126,37 @@ func TestTaskOutlivesADrain(t *testing.T) {
 		})
 	}
 }
+
+// To forget a thread ends its calls first, as a word to stop does: the server is told to end
+// a task, and a question that waits is never answered. Nothing is said later, and no entry
+// comes back.
+func TestTaskForgotten(t *testing.T) {
+	t.Parallel()
+	for _, task := range []bool{false, true} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			k, b := newHeld(t, dir, 0)
+			k.goes(time.Minute, func() error { return k.say("go") })
+			if task {
+				k.goes(time.Minute, func() error { return k.say("yes") })
+			}
+			k.goes(time.Minute, func() error { return k.say("forget") })
+			seen := strings.Join(k.board.Lines(), "\n")
+			k.goes(time.Hour, nil)
+			later := k.board.Lines()
+			log, err := k.full.Read(t.Context(), k.thread)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range log {
+				if kind := e.Body.Kind(); !slices.Contains([]string{"started", "forgot", "posted"}, kind) {
+					t.Errorf("task %t: %s stayed", task, kind)
+				}
+			}
+			if !strings.Contains(seen, "Forgotten") || len(later) > 0 || (b.told == 1) != task || b.got != 0 || (len(b.wentOn) == 1) != task {
+				t.Errorf("task %t: told %d times, %d results, went on %v; people saw:\n%s\nand later %q", task, b.told, b.got, b.wentOn, seen, later)
+			}
+			k.end()
+		})
+	}
+}
