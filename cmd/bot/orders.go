@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"nod/adapters/operator"
 	workspace "nod/adapters/web"
 	"nod/agent"
@@ -26,76 +28,40 @@ import (
 )
 
 type pageCommand struct {
-	Link   pageLinkCommand   `cmd:"" help:"Print a new link to the operator's page; it works once, and lives 10 minutes."`
-	Revoke pageRevokeCommand `cmd:"" help:"End every browser's access to the pages."`
-}
-
-type pageLinkCommand struct {
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-}
-
-// Run prints a link.
-func (c pageLinkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	return order{c.Config, "page link", nil}.run(ctx, cmd, env)
-}
-
-type pageRevokeCommand struct {
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-}
-
-// Run ends every browser's access.
-func (c pageRevokeCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	return order{c.Config, "page revoke", nil}.run(ctx, cmd, env)
+	Link   orderCommand `cmd:"" help:"Print a new link to the operator's page; it works once, and lives 10 minutes."`
+	Revoke orderCommand `cmd:"" help:"End every browser's access to the pages."`
 }
 
 type factorCommand struct {
-	Add    factorAddCommand    `cmd:"" help:"Give a person a secret, and print its otpauth address for their authenticator, once."`
-	List   factorListCommand   `cmd:"" help:"Name the people who have one."`
-	Remove factorRemoveCommand `cmd:"" help:"Take a person's secret away."`
-}
-
-type factorAddCommand struct {
-	User   string `arg:"" help:"slack:U…, discord:ID or terminal:local."`
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-}
-
-// Run gives a person a secret.
-func (c factorAddCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	return order{c.Config, "factor add", []string{c.User}}.run(ctx, cmd, env)
-}
-
-type factorListCommand struct {
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-}
-
-// Run names the people who have one.
-func (c factorListCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	return order{c.Config, "factor list", nil}.run(ctx, cmd, env)
-}
-
-type factorRemoveCommand struct {
-	User   string `arg:"" help:"As it was added."`
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-}
-
-// Run takes a person's secret away.
-func (c factorRemoveCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	return order{c.Config, "factor remove", []string{c.User}}.run(ctx, cmd, env)
+	Add    personOrder  `cmd:"" set:"who=slack:U…, discord:ID or terminal:local." help:"Give a person a secret, and print its otpauth address for their authenticator, once."`
+	List   orderCommand `cmd:"" help:"Name the people who have one."`
+	Remove personOrder  `cmd:"" set:"who=As it was added." help:"Take a person's secret away."`
 }
 
 type personCommand struct {
-	Export personExportCommand `cmd:"" help:"Print a JSON line for each message, vote and file name of a person."`
-	Erase  personEraseCommand  `cmd:"" help:"Take a person out of the store, for good."`
+	Export personOrder        `cmd:"" set:"who=slack:U… or discord:ID." help:"Print a JSON line for each message, vote and file name of a person."`
+	Erase  personEraseCommand `cmd:"" help:"Take a person out of the store, for good."`
 }
 
-type personExportCommand struct {
-	User   string `arg:"" help:"slack:U… or discord:ID."`
+// orderCommand is an order of the name that it has on the command line.
+type orderCommand struct {
 	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
 }
 
-// Run prints what the store holds of a person.
-func (c personExportCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	return order{c.Config, "person export", []string{c.User}}.run(ctx, cmd, env)
+// Run gives the order.
+func (c orderCommand) Run(ctx context.Context, cmd *commands, env Env, line *kong.Context) error {
+	return order{c.Config, line.Selected().Path(), nil}.run(ctx, cmd, env)
+}
+
+// personOrder is one about a person.
+type personOrder struct {
+	User   string `arg:"" help:"${who}"`
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run gives the order.
+func (c personOrder) Run(ctx context.Context, cmd *commands, env Env, line *kong.Context) error {
+	return order{c.Config, line.Selected().Path(), []string{c.User}}.run(ctx, cmd, env)
 }
 
 type personEraseCommand struct {
@@ -106,7 +72,8 @@ type personEraseCommand struct {
 
 // Run erases a person.
 func (c personEraseCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	if err := (order{c.Config, "person erase", []string{c.User}}).names(); err != nil {
+	erase := order{c.Config, "person erase", []string{c.User}}
+	if err := erase.names(); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(env.Err, "person: this erases what %s wrote, the answers and results of those turns, and their name in the audit log. Nothing brings it back.\n", c.User)
@@ -115,7 +82,7 @@ func (c personEraseCommand) Run(ctx context.Context, cmd *commands, env Env) err
 			return fmt.Errorf("person: %w, to erase", err)
 		}
 	}
-	return order{c.Config, "person erase", []string{c.User}}.run(ctx, cmd, env)
+	return erase.run(ctx, cmd, env)
 }
 
 type spentCommand struct {
@@ -226,10 +193,7 @@ func (c clerk) pageLink(ctx context.Context, _ []string, out io.Writer) error {
 		address = c.page.Address()
 	}
 	line, err := operator.Link(ctx, c.store, address)
-	if err == nil {
-		_, err = fmt.Fprintln(out, line)
-	}
-	return err
+	return said(out, line, err)
 }
 
 func (c clerk) spent(ctx context.Context, args []string, out io.Writer) error {
@@ -273,8 +237,13 @@ func factors(cfg *config.Config, store factor.Notes) factor.Factors {
 
 func (c clerk) factorAdd(ctx context.Context, args []string, out io.Writer) error {
 	address, err := factors(c.cfg, c.store).Add(ctx, args[0])
+	return said(out, address, err)
+}
+
+// said writes a line, unless there was an error.
+func said(out io.Writer, line string, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintln(out, address)
+		_, err = fmt.Fprintln(out, line)
 	}
 	return err
 }
@@ -292,10 +261,7 @@ func (c clerk) factorRemove(ctx context.Context, args []string, out io.Writer) e
 	if err == nil && !ok {
 		err = fmt.Errorf("%s has none", args[0])
 	}
-	if err == nil {
-		_, err = fmt.Fprintln(out, "removed "+args[0])
-	}
-	return err
+	return said(out, "removed "+args[0], err)
 }
 
 // people are the people of a store.
