@@ -44,9 +44,6 @@ func listenProblem(address string) string {
 
 // loopbackProblem names the mistake in an address for this machine alone.
 func loopbackProblem(address string) string {
-	if address == "" {
-		return ""
-	}
 	host, port, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	if err != nil || !isNumber(port) || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -72,7 +69,7 @@ func urlProblem(text string) string {
 // proxyProblem names the mistake in the address of a proxy, which may have a password.
 func proxyProblem(text string) string {
 	u, err := url.Parse(text)
-	if text != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "") {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery+u.Fragment != "" {
 		return "must be the address of an HTTP proxy, such as http://proxy.internal:3128"
 	}
 	return ""

@@ -47,13 +47,6 @@ func regexpProblem(text string) string {
 	return ""
 }
 
-func hooksProblem(address string) string {
-	if address == "" {
-		return ""
-	}
-	return listenProblem(address)
-}
-
 // alerts checks what starts turns without a person.
 func (k *checker) alerts() {
 	var taken []string

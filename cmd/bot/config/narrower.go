@@ -2,25 +2,19 @@ package config
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 )
 
 // Narrow is the rules a of the section, or of a tool, as they hold in room i.
 func (c *Config) Narrow(i int, a Approvals) Approvals {
-	n, key := c.Rooms[i].Approvals, item("channels", i)+".approvals"
-	set := func(name string, take func()) {
-		if c.Written(key + "." + name) {
-			take()
+	key, to := item("channels", i)+".approvals.", reflect.ValueOf(&a).Elem()
+	for f, own := range reflect.ValueOf(c.Rooms[i].Approvals).Fields() {
+		if c.Written(key + f.Tag.Get("yaml")) {
+			to.FieldByName(f.Name).Set(own)
 		}
 	}
-	set("timeout", func() { a.Timeout = n.Timeout })
-	set("approvers", func() { a.Approvers = n.Approvers })
-	set("quorum", func() { a.Quorum = n.Quorum })
-	set("exclude_requester", func() { a.ExcludeRequester = n.ExcludeRequester })
-	set("by", func() { a.By = n.By })
-	set("factor", func() { a.Factor = n.Factor })
-	set("grants", func() { a.Grants = n.Grants })
 	return a
 }
 

@@ -40,11 +40,11 @@ type form struct {
 // forms are the forms by their names.
 var forms = map[string]form{
 	"url":        {`^https?://[^/?#@\s]+([/?][^#\s]*)?$`, urlProblem},
-	"proxy":      {`^$|^https?://[^/?#\s]+/?$`, proxyProblem},
-	"own-url":    {`^https?://[^/?#@\s]+([/?][^#\s]*)?$`, ownURLProblem},
-	"loopback":   {`^$|^(localhost|127(\.[0-9]{1,3}){3}|\[::1\]):[0-9]{1,5}$`, loopbackProblem},
+	"proxy":      {`^$|^https?://[^/?#\s]+/?$`, orNone(proxyProblem)},
+	"own-url":    {`^https?://[^/?#@\s]+([/?][^#\s]*)?$`, orNone(urlProblem)},
+	"loopback":   {`^$|^(localhost|127(\.[0-9]{1,3}){3}|\[::1\]):[0-9]{1,5}$`, orNone(loopbackProblem)},
 	"listen":     {`^[^\s/]*:[0-9]{1,5}$`, listenProblem},
-	"hooks":      {`^$|^[^\s/]*:[0-9]{1,5}$`, hooksProblem},
+	"hooks":      {`^$|^[^\s/]*:[0-9]{1,5}$`, orNone(listenProblem)},
 	"placed":     placed,
 	"regexp":     {"", regexpProblem},
 	"host":       {`^[^\s@?#]+$`, hostPatternProblem},
@@ -52,9 +52,9 @@ var forms = map[string]form{
 	"zone":       {"", zoneProblem},
 	"notify":     {notifyWord.pattern, notifyProblem},
 	"emoji":      {`^[^ \t\n,]+$`, emojiProblem},
-	"token":      {`^[\x21-\x7e]+$`, tokenProblem("")},
-	"app":        {`^xapp-[!-~]*$`, tokenProblem("xapp-")},
-	"bot":        {`^xoxb-[!-~]*$`, tokenProblem("xoxb-")},
+	"token":      {`^[\x21-\x7e]+$`, orNone(tokenProblem(""))},
+	"app":        {`^xapp-[!-~]*$`, orNone(tokenProblem("xapp-"))},
+	"bot":        {`^xoxb-[!-~]*$`, orNone(tokenProblem("xoxb-"))},
 	"slack-bot":  like(`^[BUW][A-Z0-9]{1,63}$`, "must be an id, such as B012ABCDEF, not a name"),
 	"snowflake":  like(`^[0-9]{1,20}$`, "must be an id, such as 123456789012345678, not a name"),
 	"approver":   ruleOf("requester, anyone, user:ID, group:ID or role:ID"),
@@ -86,11 +86,14 @@ func ruleOf(choices string) form {
 	return like("^("+one+")$", "must be "+choices+", with the id and not a name")
 }
 
-func ownURLProblem(text string) string {
-	if text == "" { // the service's own
-		return ""
+// orNone lets a text be empty, which stands for none, or for the service's own.
+func orNone(problem func(text string) string) func(text string) string {
+	return func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return problem(text)
 	}
-	return urlProblem(text)
 }
 
 func zoneProblem(name string) string {
@@ -117,12 +120,11 @@ func emojiProblem(text string) string {
 
 var inToken = regexp.MustCompile(`^[\x21-\x7e]+$`)
 
-// tokenProblem demands of a secret, where there is one, that it can be sent and that
+// tokenProblem demands of a secret that it can be sent and that
 // it begins as its kind does.
 func tokenProblem(prefix string) func(string) string {
 	return func(text string) string {
 		switch {
-		case text == "":
 		case !inToken.MatchString(text):
 			return "has spaces, line breaks or other characters that no such value has; copy it again"
 		case !strings.HasPrefix(text, prefix):

@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -76,13 +75,20 @@ func (d *decoder) setScalar(n *yaml.Node, v reflect.Value) (problem string) {
 		return problem
 	}
 	if w, ok := v.Interface().(word); ok {
-		return setWord(n.Value, v, w.Allowed())
+		if allowed := w.Allowed(); !slices.Contains(allowed, n.Value) {
+			return "must be " + choices(allowed) + didYouMean(n.Value, allowed)
+		}
+		v.SetString(n.Value)
+		return ""
 	}
 	_, expanded := d.env.found[n]
 	quoted := n.ShortTag() == "!!str" && !expanded // quotes around ${PORT} don't make it a text
 	switch v.Kind() {
-	case reflect.String:
-		return d.setString(n, v)
+	case reflect.String: // also a number as it is written, as ids often are
+		if !expanded && n.ShortTag() == "!!bool" { // it is most likely in the wrong place
+			return "must be a text; put it in quotes"
+		}
+		v.SetString(n.Value)
 	case reflect.Bool:
 		b, err := strconv.ParseBool(n.Value)
 		if quoted || err != nil || len(n.Value) < len("true") {
@@ -105,97 +111,60 @@ func (d *decoder) setScalar(n *yaml.Node, v reflect.Value) (problem string) {
 	return ""
 }
 
-// setString takes texts, and numbers as they are written, as ids often are
-// numbers. What looks like true or false is most likely in the wrong place.
-func (d *decoder) setString(n *yaml.Node, v reflect.Value) string {
-	if _, ok := d.env.found[n]; !ok && n.ShortTag() == "!!bool" {
-		return "must be a text; put it in quotes"
-	}
-	v.SetString(n.Value)
-	return ""
-}
-
-// setWord takes one of a few words.
-func setWord(text string, v reflect.Value, allowed []string) string {
-	if !slices.Contains(allowed, text) {
-		return "must be " + choices(allowed) + didYouMean(text, allowed)
-	}
-	v.SetString(text)
-	return ""
-}
-
 // raw decodes any tree into JSON, with its keys in the order of the file: the
 // model reads parameters in that order.
 func (d *decoder) raw(n *yaml.Node, v reflect.Value, path string) {
 	before := len(d.mistakes)
-	var out strings.Builder
-	d.json(&out, n, path)
+	text := d.json(n, path)
 	if len(d.mistakes) == before && !d.unset[path] {
-		v.Set(reflect.ValueOf(json.RawMessage(out.String())))
+		v.Set(reflect.ValueOf(json.RawMessage(text)))
 	}
 }
 
 // json writes a node as JSON. Mistakes below it are reported at path, since nodes below
 // have names of their own.
-func (d *decoder) json(out *strings.Builder, n *yaml.Node, path string) {
+func (d *decoder) json(n *yaml.Node, path string) string {
 	n, leave := d.enter(n, path)
 	if n == nil {
-		return
+		return ""
 	}
 	defer leave()
+	var items []string
 	switch n.Kind {
 	case yaml.MappingNode:
-		for i, p := range d.pairs(n, path) {
-			_, _ = fmt.Fprintf(out, "%s%s:", opener(i, '{'), quoted(p.key))
-			d.json(out, p.value, path)
+		for _, p := range d.pairs(n, path) {
+			items = append(items, quoted(p.key)+":"+d.json(p.value, path))
 		}
-		out.WriteString(closer(len(n.Content), "{}"))
+		return "{" + strings.Join(items, ",") + "}"
 	case yaml.SequenceNode:
-		for i, c := range n.Content {
-			out.WriteString(opener(i, '['))
-			d.json(out, c, path)
+		for _, c := range n.Content {
+			items = append(items, d.json(c, path))
 		}
-		out.WriteString(closer(len(n.Content), "[]"))
-	default:
-		d.jsonScalar(out, n, path)
+		return "[" + strings.Join(items, ",") + "]"
 	}
+	return d.jsonScalar(n, path)
 }
 
-func opener(i int, first rune) string {
-	if i == 0 {
-		return string(first)
-	}
-	return ","
-}
-
-func closer(items int, brackets string) string {
-	if items == 0 {
-		return brackets
-	}
-	return brackets[1:]
-}
-
-func (d *decoder) jsonScalar(out *strings.Builder, n *yaml.Node, path string) {
+func (d *decoder) jsonScalar(n *yaml.Node, path string) string {
 	if !d.known(n, path) {
-		return
+		return ""
 	}
 	_, expanded := d.env.found[n]
 	plain := expanded && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	switch tag := n.ShortTag(); {
 	case (plain || tag == "!!int" || tag == "!!float" || tag == "!!bool") && bareJSON.MatchString(n.Value):
-		out.WriteString(n.Value) // every digit of it
+		return n.Value // every digit of it
 	case expanded || tag == "!!str" || tag == "!!timestamp":
-		out.WriteString(quoted(n.Value))
-	default:
-		var x any
-		if err := n.Decode(&x); err == nil {
-			if text, err := json.Marshal(x); err == nil {
-				out.Write(text)
-				return
-			}
-		}
-		d.add(n.Line, path, "has a value that JSON can't hold, such as .inf; put it in quotes")
+		return quoted(n.Value)
 	}
+	var x any
+	if err := n.Decode(&x); err == nil {
+		if text, err := json.Marshal(x); err == nil {
+			return string(text)
+		}
+	}
+	d.add(n.Line, path, "has a value that JSON can't hold, such as .inf; put it in quotes")
+	return ""
 }
 
 // bareJSON matches unquoted JSON.
