@@ -313,27 +313,24 @@ type measuredStore struct {
 	m *Meter
 }
 
-func (s measuredStore) took(op string, start time.Time, err error) {
+// took measures an operation that ends now.
+func (s measuredStore) took(op string, start time.Time, err *error) {
 	s.m.storeTime.WithLabelValues(op).Observe(time.Since(start).Seconds())
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if *err != nil && !errors.Is(*err, context.Canceled) {
 		s.m.storeErrs.WithLabelValues(op).Inc()
 	}
 }
 
 // Put implements memory.Store.
-func (s measuredStore) Put(ctx context.Context, t chat.ThreadID, b memory.Body, ids ...string) (bool, error) {
-	start := time.Now()
-	fresh, err := s.Full.Put(ctx, t, b, ids...)
-	s.took("put", start, err)
-	return fresh, err
+func (s measuredStore) Put(ctx context.Context, t chat.ThreadID, b memory.Body, ids ...string) (_ bool, err error) {
+	defer s.took("put", time.Now(), &err)
+	return s.Full.Put(ctx, t, b, ids...)
 }
 
 // PutRef implements memory.Store.
-func (s measuredStore) PutRef(ctx context.Context, ref chat.MessageRef, b memory.Body, ids ...string) (bool, error) {
-	start := time.Now()
-	fresh, err := s.Full.PutRef(ctx, ref, b, ids...)
-	s.took("put_ref", start, err)
-	return fresh, err
+func (s measuredStore) PutRef(ctx context.Context, ref chat.MessageRef, b memory.Body, ids ...string) (_ bool, err error) {
+	defer s.took("put_ref", time.Now(), &err)
+	return s.Full.PutRef(ctx, ref, b, ids...)
 }
 
 // Next implements memory.Store; that it waits for work is no latency.
@@ -348,17 +345,13 @@ func (s measuredStore) Next(ctx context.Context, platforms ...string) (*memory.R
 }
 
 // Commit implements memory.Store.
-func (s measuredStore) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
-	start := time.Now()
-	arrived, err := s.Full.Commit(ctx, run, bodies...)
-	s.took("commit", start, err)
-	return arrived, err
+func (s measuredStore) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) (_ []memory.Entry, err error) {
+	defer s.took("commit", time.Now(), &err)
+	return s.Full.Commit(ctx, run, bodies...)
 }
 
 // Finish implements memory.Store.
-func (s measuredStore) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, bodies ...memory.Body) (bool, error) {
-	start := time.Now()
-	more, err := s.Full.Finish(ctx, run, wakeAt, bodies...)
-	s.took("finish", start, err)
-	return more, err
+func (s measuredStore) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, bodies ...memory.Body) (_ bool, err error) {
+	defer s.took("finish", time.Now(), &err)
+	return s.Full.Finish(ctx, run, wakeAt, bodies...)
 }

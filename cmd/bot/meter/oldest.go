@@ -5,8 +5,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"nod/chat"
 	"nod/memory"
 )
@@ -26,10 +24,8 @@ const (
 // Oldest shows for how long the oldest approval of each tool waits.
 func (m *Meter) Oldest(store Approvals, platforms []string) {
 	o := oldest{m: m, store: store, asked: map[memory.PendingApproval]asked{}}
-	m.Registry.MustRegister(&readings{
-		desc: prometheus.NewDesc("nod_approvals_oldest_seconds", "For how long the oldest approval of a tool waits, of all processes that share the store.", []string{"tool"}, nil),
-		read: func() map[string]float64 { return o.look(platforms, time.Now()) }, keep: 5 * time.Second,
-	})
+	m.reads("nod_approvals_oldest_seconds", "For how long the oldest approval of a tool waits, of all processes that share the store.", "tool", readEvery,
+		func() map[string]float64 { return o.look(platforms, time.Now()) })
 }
 
 // oldest remembers what was asked, so that each approval is read once.

@@ -133,7 +133,7 @@ func (s *scraped) happen(ill bool) {
 	}
 	store := measuredStore{store{run: run}, s.m}
 	_, _ = store.Next(context.Background())
-	store.took("commit", time.Now().Add(-when(ill, time.Second, 0)), err)
+	store.took("commit", time.Now().Add(-when(ill, time.Second, 0)), &err)
 	_, _ = s.m.Model(model{err}).Complete(context.Background(), llm.Request{}, nil)
 	s.m.Observe(run, memory.Entry{Body: memory.Ended{Turn: 1}})
 }

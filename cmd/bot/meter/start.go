@@ -58,35 +58,25 @@ func (m *Meter) Build(version, commit string) {
 
 // Health exports the state of /readyz.
 func (m *Meter) Health(state func() map[string]any) {
-	m.Registry.MustRegister(&readings{
-		desc: prometheus.NewDesc("nod_ready", "Whether the store, or a platform, can be used, as /readyz says.", []string{"part"}, nil),
-		read: func() map[string]float64 {
-			out := map[string]float64{}
-			for part, is := range state() {
-				if part != "ready" {
-					out[part] = zeroOrOne(is == "ok")
-				}
+	m.reads("nod_ready", "Whether the store, or a platform, can be used, as /readyz says.", "part", 0, func() map[string]float64 {
+		out := map[string]float64{}
+		for part, is := range state() {
+			if part != "ready" {
+				out[part] = zeroOrOne(is == "ok")
 			}
-			return out
-		},
+		}
+		return out
 	})
 }
 
-// Waiting shows how many approvals wait, of all processes that share the store. It
-// is asked at most once in a while: a store may hold very many.
+// Waiting shows how many approvals wait, of all processes that share the store.
 func (m *Meter) Waiting(count func() map[string]float64) {
-	m.Registry.MustRegister(&readings{
-		desc: prometheus.NewDesc("nod_approvals_waiting", "Approvals that wait for a decision, of all processes that share the store.", []string{"platform"}, nil),
-		read: count, keep: 5 * time.Second,
-	})
+	m.reads("nod_approvals_waiting", "Approvals that wait for a decision, of all processes that share the store.", "platform", readEvery, count)
 }
 
 // Limit shows the used share of a limit of today, of all processes that share the store.
 func (m *Meter) Limit(share func() map[string]float64) {
-	m.Registry.MustRegister(&readings{
-		desc: prometheus.NewDesc("nod_limit_used_ratio", "The used share of a limit of today, of all processes that share the store.", []string{"limit"}, nil),
-		read: share, keep: 5 * time.Second,
-	})
+	m.reads("nod_limit_used_ratio", "The used share of a limit of today, of all processes that share the store.", "limit", readEvery, share)
 }
 
 // Spans counts sent and lost spans.
@@ -119,6 +109,14 @@ type readings struct {
 	mu   sync.Mutex
 	last map[string]float64
 	at   time.Time
+}
+
+// readEvery is how long a value of the store is good enough: it may hold very many.
+const readEvery = 5 * time.Second
+
+// reads makes a gauge of the values of a label.
+func (m *Meter) reads(name, help, label string, keep time.Duration, read func() map[string]float64) {
+	m.Registry.MustRegister(&readings{desc: prometheus.NewDesc(name, help, []string{label}, nil), read: read, keep: keep})
 }
 
 // Describe implements prometheus.Collector.
