@@ -30,12 +30,6 @@ type Command func(ctx context.Context, args []string, out io.Writer) error
 // ErrNobody is returned by Ask when no service listens.
 var ErrNobody = errors.New("no service listens")
 
-// Refusal is an error of the command itself, as the service told it.
-type Refusal string
-
-// Error implements error.
-func (r Refusal) Error() string { return string(r) }
-
 // failed is the trailer that holds a command's error.
 const failed = "Nod-Error"
 
@@ -150,7 +144,7 @@ func ask(ctx context.Context, conn net.Conn, name string, args []string, out io.
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return Refusal(bytes.TrimSpace(said))
+		return errors.New(string(bytes.TrimSpace(said)))
 	}
 	if _, err := io.Copy(out, resp.Body); err != nil {
 		return fmt.Errorf("read the service's answer: %w", err)
@@ -166,5 +160,5 @@ func toldError(told string) error {
 	if err := json.Unmarshal([]byte(told), &text); err != nil {
 		return errors.New("the service's answer can't be read")
 	}
-	return Refusal(text)
+	return errors.New(text)
 }
