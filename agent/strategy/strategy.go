@@ -58,9 +58,9 @@ var Angles = []string{
 func Next(t *thread.Turn) Phase {
 	switch {
 	case t.From != nil: // it goes on
-	case Kind(t.Strategy) == Plan && t.StepsOf(memory.PlanStep) == nil:
+	case Kind(t.Strategy) == Plan && len(t.StepsOf(memory.PlanStep)) == 0:
 		return Phase{Kind: memory.PlanStep}
-	case t.Again != 0 && Kind(t.Strategy) == Reflexion && t.StepsOf(memory.ReflectStep) == nil:
+	case t.Again != 0 && Kind(t.Strategy) == Reflexion && len(t.StepsOf(memory.ReflectStep)) == 0:
 		return Phase{Kind: memory.ReflectStep}
 	case Kind(t.Strategy) == Branch && solved(t) < len(Angles):
 		return Phase{memory.SolveStep, solved(t) + 1}

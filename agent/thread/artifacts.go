@@ -54,19 +54,7 @@ func (s *Thread) unique(name string) string {
 
 // Artifact finds an artifact by its name, also one that was dropped.
 func (s *Thread) Artifact(name string) *Artifact {
-	for _, a := range s.Artifacts {
-		if a.Name == name {
-			return a
-		}
-	}
-	return nil
-}
-
-// dropArtifact hides an artifact from the model.
-func (s *Thread) dropArtifact(name string) {
-	if a := s.Artifact(name); a != nil {
-		a.dropped = true
-	}
+	return first(s.Artifacts, func(a *Artifact) bool { return a.Name == name })
 }
 
 // IsDropped says whether a file is hidden from the model.

@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -56,23 +55,16 @@ func (s *Thread) judgeEarly() {
 			s.sortMessage(m)
 		}
 	}
-	inOrder := func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) }
-	slices.SortStableFunc(s.Inbox.Waiting, inOrder)
-	slices.SortStableFunc(s.Inbox.Asides, inOrder)
+	inOrder(s.Inbox.Waiting)
+	inOrder(s.Inbox.Asides)
 	if s.Open != nil {
-		slices.SortStableFunc(s.Open.Msgs, inOrder)
+		inOrder(s.Open.Msgs)
 	}
 }
 
 // StandingCards lists the calls whose approval people can see and decide.
 func (s *Thread) StandingCards() []*Call {
-	var out []*Call
-	for _, c := range s.PendingCalls() {
-		if !c.Card.Ref.IsZero() {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(s.PendingCalls(), func(c *Call) bool { return c.Card.Ref.IsZero() })
 }
 
 // numbered finds the call with a number among those that wait. Without a number it is the
@@ -81,12 +73,7 @@ func numbered(open []*Call, number int) *Call {
 	if number == 0 && len(open) == 1 {
 		return open[0]
 	}
-	for _, c := range open {
-		if number > 0 && c.Asked.Number == number {
-			return c
-		}
-	}
-	return nil
+	return first(open, func(c *Call) bool { return number > 0 && c.Asked.Number == number })
 }
 
 // takeBallot takes a vote by word. It becomes a reaction, and is judged like one; ok is

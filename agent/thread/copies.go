@@ -20,14 +20,6 @@ func IsDirect(place string) bool { return strings.HasPrefix(place, "user:") }
 // DirectWith is the direct conversation with a person.
 func DirectWith(who chat.UserID) string { return "user:" + string(who) }
 
-// noteUnreached notes that the card can't stand in a place.
-func (c *Call) noteUnreached(place, why string) {
-	if c.Copies.Missed == nil {
-		c.Copies.Missed = map[string]string{}
-	}
-	c.Copies.Missed[place] = why
-}
-
 // DirectPlaces lists the direct conversations where the card is to stand.
 func (c *Call) DirectPlaces() []string {
 	return slices.DeleteFunc(slices.Clone(c.Copies.Places), func(p string) bool { return !IsDirect(p) })
@@ -69,12 +61,9 @@ func (s *Thread) takeNotified(e memory.Entry, b memory.Notified) {
 	if c == nil || c.Asked == nil {
 		return
 	}
-	if c.Copies.Notified == nil {
-		c.Copies.Notified = map[string]uint64{}
-	}
 	for _, p := range b.Places {
 		if c.Copies.Notified[p] == 0 {
-			c.Copies.Notified[p], c.Copies.Places = e.Seq, append(c.Copies.Places, p)
+			c.Copies.Notified, c.Copies.Places = put(c.Copies.Notified, p, e.Seq), append(c.Copies.Places, p)
 		}
 	}
 	if len(b.Of) > 0 {
@@ -99,7 +88,7 @@ func (s *Thread) takeCopy(seq uint64, b memory.Posted) {
 			continue
 		}
 		if b.Ref.IsZero() {
-			k.noteUnreached(place, b.Refused)
+			k.Copies.Missed = put(k.Copies.Missed, place, b.Refused)
 			return
 		}
 		at := Copy{Place: place, Ref: b.Ref, At: b.At, In: seq}
@@ -115,12 +104,7 @@ func (s *Thread) takeCopy(seq uint64, b memory.Posted) {
 
 // CopyOn finds the card in another place by its message.
 func (c *Call) CopyOn(ref chat.MessageRef) *Copy {
-	for _, k := range c.Copies.Cards {
-		if k.Ref == ref {
-			return k
-		}
-	}
-	return nil
+	return first(c.Copies.Cards, func(k *Copy) bool { return k.Ref == ref })
 }
 
 // noteRedrawn notes that a card in another place shows the latest change.
@@ -143,10 +127,7 @@ func (s *Thread) noteCard(b memory.Vote) {
 	}
 	for _, r := range s.Inbox.Reacts {
 		if r.Seq == b.Reaction {
-			if c.Votes.On == nil {
-				c.Votes.On = map[uint64]chat.MessageRef{}
-			}
-			c.Votes.On[r.Seq] = r.On
+			c.Votes.On = put(c.Votes.On, r.Seq, r.On)
 		}
 	}
 }

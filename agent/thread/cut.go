@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -23,16 +22,13 @@ func (s *Thread) takeCut(b memory.Trimmed) {
 	for _, who := range b.Callers {
 		s.noteCaller(who)
 	}
-	s.takeCarried(b.Grants)
+	for _, k := range b.Grants {
+		s.keepGrant(k)
+	}
 	s.takeStanding(b.Schedules, b.Scheduled)
 	s.Folk.Models, s.Facts = b.Models, b.Facts
 	s.Folk.Muted, s.Approvals.Asks = s.Folk.Muted || b.Muted, max(s.Approvals.Asks, b.Asks)
-	if b.Heard.After(s.Span.Last) {
-		s.Span.Last = b.Heard
-	}
-	if b.Horizon.After(s.Span.Horizon) {
-		s.Span.Horizon = b.Horizon
-	}
+	s.Span.Last, s.Span.Horizon = later(s.Span.Last, b.Heard), later(s.Span.Horizon, b.Horizon)
 	var all []*Artifact
 	for _, f := range b.Files {
 		all = append(all, &Artifact{File: f, From: "earlier"})
@@ -92,15 +88,12 @@ func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 	kept := *s
 	*s = *Read(nil)
 	s.Last, s.Now, s.Active, s.Span.Last = kept.Last, kept.Now, kept.Active, kept.Span.Last
-	s.Span.Horizon = b.Horizon
-	if kept.Span.Horizon.After(s.Span.Horizon) {
-		s.Span.Horizon = kept.Span.Horizon
-	}
+	s.Span.Horizon = later(b.Horizon, kept.Span.Horizon)
 	s.Approvals.Asks, s.Folk.Muted = max(kept.Approvals.Asks, b.Asks), kept.Folk.Muted || b.Muted
 	s.Inbox.Forgot = append(s.Inbox.Forgot, Forgotten{b, seq})
 	older := func(m *Message) bool { return m.Seq < b.Before || s.beyond(m.Sent) }
 	s.Inbox.Waiting = slices.DeleteFunc(append(kept.Inbox.Waiting, kept.Inbox.Early...), older) // their cards are gone
-	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	inOrder(s.Inbox.Waiting)
 	s.Inbox.Commands = slices.DeleteFunc(kept.Inbox.Commands, func(c *Command) bool { return older(&c.Message) })
 	for _, who := range b.Callers {
 		s.noteCaller(who)

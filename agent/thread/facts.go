@@ -22,18 +22,9 @@ func (c *Command) FactID() string {
 
 // takeFactWord takes a word about facts.
 func (s *Thread) takeFactWord(m *Message) {
-	word, arg, ok := vocabulary.Facts(m.Text)
-	if ok {
+	if word, arg, ok := vocabulary.Facts(m.Text); ok {
 		s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: word, Arg: arg})
 	}
-}
-
-// takeRemembered takes what came of a word about a fact.
-func (s *Thread) takeRemembered(b memory.Remembered) {
-	if s.Folk.Jotted == nil {
-		s.Folk.Jotted = map[uint64]memory.Remembered{}
-	}
-	s.Folk.Jotted[b.Message] = b
 }
 
 // takeRecalled takes the facts that prompts show from now on.

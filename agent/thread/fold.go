@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +61,7 @@ func (s *Thread) Add(e memory.Entry) {
 	case memory.Unscheduled:
 		s.takeUnscheduled(e.Seq, b)
 	case memory.Remembered:
-		s.takeRemembered(b)
+		s.Folk.Jotted = put(s.Folk.Jotted, b.Message, b)
 	case memory.Recalled:
 		s.takeRecalled(b)
 	case memory.Posted:
@@ -113,7 +112,7 @@ func (s *Thread) addCall(e memory.Entry) {
 	case memory.Belongs:
 		s.takeBelongs(e.At, b)
 	case memory.Granted:
-		s.takeGrant(e.At, b)
+		s.keepGrant(memory.Carried{Granted: b, Until: e.At.Add(b.For)})
 	case memory.Used:
 		s.useGrant(e, b)
 	case memory.Revoked:
@@ -178,7 +177,7 @@ func (s *Thread) noteTrouble(seq uint64) {
 // openTurn opens a turn with the messages that wait.
 func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 	t := &Turn{ID: b.Turn, Name: b.Name, Requester: b.Requester, At: e.At, Strategy: b.Strategy, Facts: s.Facts}
-	t.try(b)
+	t.Again, t.Voices, t.To, t.Tries = b.Again, b.Voices, b.To, max(b.Try-1, 0)
 	s.Inbox.Reacts = slices.DeleteFunc(slices.Clone(s.Inbox.Reacts), func(r Reaction) bool { return r.Seq == b.Turn })
 	t.Msgs, s.Inbox.Asides = slices.Clone(s.Inbox.Asides), nil
 	var rest []*Message
@@ -189,7 +188,7 @@ func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 			break
 		}
 	}
-	slices.SortStableFunc(t.Msgs, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	inOrder(t.Msgs)
 	if n := len(t.Msgs); n > 0 && t.Msgs[n-1].Slot != nil {
 		t.Slot = &Occasion{*t.Msgs[n-1].Slot, s.strangersSince(t.Msgs[n-1].Slot)}
 	}

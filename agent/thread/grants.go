@@ -51,12 +51,7 @@ func (s *Thread) useGrant(e memory.Entry, b memory.Used) {
 
 // Grant finds a grant by the number of its approval.
 func (s *Thread) Grant(number int) *Grant {
-	for _, g := range s.Approvals.Grants {
-		if g.Number == number {
-			return g
-		}
-	}
-	return nil
+	return first(s.Approvals.Grants, func(g *Grant) bool { return g.Number == number })
 }
 
 // RunsGranted says whether the call may run under a grant, which held when the call began.
@@ -64,10 +59,10 @@ func (c *Call) RunsGranted(now time.Time) bool {
 	return c.Use.Grant != nil && (c.Started || !c.Use.Grant.over && now.Before(c.Use.Grant.Until))
 }
 
-// takeGrant keeps a grant.
-func (s *Thread) takeGrant(at time.Time, b memory.Granted) {
-	if s.Grant(b.Number) == nil {
-		s.Approvals.Grants = append(s.Approvals.Grants, &Grant{Granted: b, Until: at.Add(b.For)})
+// keepGrant keeps a grant, unless it is there.
+func (s *Thread) keepGrant(k memory.Carried) {
+	if s.Grant(k.Granted.Number) == nil {
+		s.Approvals.Grants = append(s.Approvals.Grants, &Grant{Granted: k.Granted, Until: k.Until, used: k.Used})
 	}
 }
 
@@ -88,13 +83,4 @@ func (s *Thread) carriedGrants() (out []memory.Carried) {
 		}
 	}
 	return out
-}
-
-// takeCarried takes the grants that a trimmed log kept.
-func (s *Thread) takeCarried(list []memory.Carried) {
-	for _, k := range list {
-		if s.Grant(k.Granted.Number) == nil {
-			s.Approvals.Grants = append(s.Approvals.Grants, &Grant{Granted: k.Granted, Until: k.Until, used: k.Used})
-		}
-	}
 }

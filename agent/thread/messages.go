@@ -58,10 +58,7 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		s.takeAlert(e, b)
 		return
 	}
-	if b.Sent.After(s.Span.Last) {
-		s.Span.Last = b.Sent
-	}
-	s.Span.First = Earlier(s.Span.First, b.Sent)
+	s.Span.First, s.Span.Last = Earlier(s.Span.First, b.Sent), later(s.Span.Last, b.Sent)
 	if !b.Outside { // strangers may not stop a turn
 		s.Folk.People[b.From.ID] = true
 	}
@@ -183,11 +180,11 @@ func (s *Thread) takeCommand(m *Message, word, arg string) (ok bool) {
 	case "revoke":
 		s.revokeGrant(m.From, arg)
 	case "drop":
-		looksLikeOne := strings.Contains(arg, ".") && !strings.ContainsAny(arg, " \t\n")
-		if s.Artifact(arg) == nil && !looksLikeOne {
-			return false
+		if a := s.Artifact(arg); a != nil {
+			a.dropped = true
+			return true
 		}
-		s.dropArtifact(arg)
+		return strings.Contains(arg, ".") && !strings.ContainsAny(arg, " \t\n") // it looks like one
 	case "tools off", "tools on":
 		s.switchTool(word, arg)
 	case "model":
@@ -251,12 +248,7 @@ func (s *Thread) unread(ref chat.MessageRef) *Message {
 	if s.Open != nil {
 		all = append(all, s.Open.Msgs...)
 	}
-	for _, m := range all {
-		if m.Ref == ref && !m.seen && !m.About {
-			return m
-		}
-	}
-	return nil
+	return first(all, func(m *Message) bool { return m.Ref == ref && !m.seen && !m.About })
 }
 
 // markSeen notes that a message bears the eyes.
@@ -280,7 +272,12 @@ func (s *Thread) requeue(msgs []*Message) {
 			s.Inbox.Waiting = append(s.Inbox.Waiting, m)
 		}
 	}
-	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	inOrder(s.Inbox.Waiting)
+}
+
+// inOrder sorts messages as they came.
+func inOrder(msgs []*Message) {
+	slices.SortStableFunc(msgs, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
 // queues says whether a message waits while a turn runs. One that goes alone waits, and
@@ -325,6 +322,14 @@ func (s *Thread) takeReaction(e memory.Entry, b memory.Reaction) {
 
 // Mutes says whether a reaction asks the bot to leave a thread alone.
 func Mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Removed && !r.By.Bot }
+
+// later gives the later of two times.
+func later(x, y time.Time) time.Time {
+	if y.After(x) {
+		return y
+	}
+	return x
+}
 
 // Earlier gives the earlier of two times. A zero time is unknown.
 func Earlier(x, y time.Time) time.Time {

@@ -82,12 +82,7 @@ func (s *Thread) latestSteps(text string) *Turn {
 	if o, ok := parseRun(text); !ok || Number(o.Tool) == 0 {
 		return nil
 	}
-	for _, t := range slices.Backward(s.Turns) {
-		if t.Acts() {
-			return t
-		}
-	}
-	return nil
+	return last(s.Turns, (*Turn).Acts)
 }
 
 // resumeTurn notes the call that a turn goes on from, and the calls behind it that had

@@ -105,9 +105,5 @@ func (t *Turn) Asks() []*Message {
 
 // Calls lists the calls of the turn in order, as people count them.
 func (t *Turn) Calls() []*Call {
-	var out []*Call
-	for _, st := range t.Steps {
-		out = append(out, st.Calls...)
-	}
-	return out
+	return slices.Collect(t.EachCall())
 }

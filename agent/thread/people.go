@@ -75,21 +75,12 @@ func (s *Thread) takeFeedback(b memory.Feedback) {
 // takeBelongs takes the groups of a person, as the platform named them.
 func (s *Thread) takeBelongs(at time.Time, b memory.Belongs) {
 	if c := s.Calls[b.Call]; c != nil {
-		c.Use.Givers, c.Use.Identified = known(c.Use.Givers, b), at
+		c.Use.Givers, c.Use.Identified = put(c.Use.Givers, b.Who, b), at
 	} else if t := s.Turn(b.Turn); t != nil && b.Call == "" {
-		t.Belongs = known(t.Belongs, b)
+		t.Belongs = put(t.Belongs, b.Who, b)
 	} else if i := slices.IndexFunc(s.Inbox.Commands, func(c *Command) bool { return c.Seq == b.Turn }); i >= 0 {
 		s.Inbox.Commands[i].Is = b
 	}
-}
-
-// known adds the groups of a person.
-func known(m map[chat.UserID]memory.Belongs, b memory.Belongs) map[chat.UserID]memory.Belongs {
-	if m == nil {
-		m = map[chat.UserID]memory.Belongs{}
-	}
-	m[b.Who] = b
-	return m
 }
 
 // IsOff says whether people switched a tool off in this thread. A name stands for all

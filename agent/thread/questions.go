@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -86,36 +85,18 @@ func (s *Thread) Resumed(c *Call) (r *chat.Resumed, ready bool) {
 }
 
 // Tasks lists the calls of the open turn that go on at a server by themselves.
-func (s *Thread) Tasks() (out []*Call) {
-	if s.Open == nil {
-		return nil
-	}
-	for c := range s.Open.EachCall() {
-		if c.Result == nil && c.Run.Handle != nil && c.Run.Handle.Repeats {
-			out = append(out, c)
-		}
-	}
-	return out
+func (s *Thread) Tasks() []*Call {
+	return s.Open.callsThat(func(c *Call) bool { return c.Result == nil && c.Run.Handle != nil && c.Run.Handle.Repeats })
 }
 
 // QuestionOf finds a question by its id.
 func (s *Thread) QuestionOf(id string) *Question {
-	for _, q := range s.Questions {
-		if q.ID == id {
-			return q
-		}
-	}
-	return nil
+	return first(s.Questions, func(q *Question) bool { return q.ID == id })
 }
 
 // AsksNow is the question that is asked now; nil where there is none.
 func (s *Thread) AsksNow() *Question {
-	for _, q := range s.Questions {
-		if q.Over == nil {
-			return q
-		}
-	}
-	return nil
+	return first(s.Questions, func(q *Question) bool { return q.Over == nil })
 }
 
 // Inquirer names the server that waits for an answer in the middle of a call; "" where
@@ -202,7 +183,7 @@ func (s *Thread) takeAnswer(b memory.Answered) {
 	}
 	q.Replies = nil
 	if s.Open != nil {
-		slices.SortStableFunc(s.Open.Msgs, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+		inOrder(s.Open.Msgs)
 	}
 	s.nextQuestion()
 }

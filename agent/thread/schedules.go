@@ -50,12 +50,7 @@ func (l Line) Name() string { return fmt.Sprintf("slot/%d-%d", l.Of, l.At.Unix()
 
 // Schedule finds a schedule by its number; nil where there is none, or it is over.
 func (s *Thread) Schedule(number int) *Schedule {
-	for _, c := range s.Folk.Schedules {
-		if c.Number == number && !c.Over {
-			return c
-		}
-	}
-	return nil
+	return first(s.Folk.Schedules, func(c *Schedule) bool { return c.Number == number && !c.Over })
 }
 
 // Due is the next time at which the schedule is due; zero where there is none.
@@ -82,11 +77,8 @@ func (s *Thread) ScheduledBy(message uint64) *memory.Scheduled {
 
 // takeScheduled takes a new schedule, or its refusal.
 func (s *Thread) takeScheduled(e memory.Entry, b memory.Scheduled) {
-	if s.Folk.Asked == nil {
-		s.Folk.Asked = map[uint64]memory.Scheduled{}
-	}
 	if b.Message > 0 {
-		s.Folk.Asked[b.Message] = b
+		s.Folk.Asked = put(s.Folk.Asked, b.Message, b)
 	}
 	if b.Refused == "" {
 		s.Folk.Scheduled = max(s.Folk.Scheduled, b.Number)
@@ -134,10 +126,7 @@ func (s *Thread) switchSchedule(m *Message, word, arg string) {
 	if c == nil || word == "resume" && !c.Paused {
 		return
 	}
-	if s.Folk.Switched == nil {
-		s.Folk.Switched = map[uint64]bool{}
-	}
-	s.Folk.Switched[m.Seq] = true
+	s.Folk.Switched = put(s.Folk.Switched, m.Seq, true)
 	if word == "resume" {
 		c.Paused, c.Bad, c.Last, c.Told = false, 0, m.At, 0
 		return

@@ -32,18 +32,12 @@ func (t *Turn) Senders(seen uint64) []chat.User {
 	return out
 }
 
-// seenUpTo is the last entry that a model call of the turn has seen.
-func (t *Turn) seenUpTo() uint64 {
-	if d := t.Draft(); d != nil {
-		return d.Seen
-	}
-	return 0
-}
-
 // DoneWith is the last entry that the turn has dealt with. Later messages wait for the
 // next turn.
-func (t *Turn) DoneWith() uint64 {
-	seen := t.seenUpTo()
+func (t *Turn) DoneWith() (seen uint64) {
+	if d := t.Draft(); d != nil {
+		seen = d.Seen
+	}
 	if t.Stopped != nil {
 		seen = max(seen, t.Stopped.Seen)
 	}
@@ -138,6 +132,33 @@ func Without[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
+// first is the first element of a list that is meant; nil where there is none.
+func first[T any](list []*T, meant func(*T) bool) *T {
+	if i := slices.IndexFunc(list, meant); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// last is the last element of a list that is meant; nil where there is none.
+func last[T any](list []*T, meant func(*T) bool) *T {
+	for _, x := range slices.Backward(list) {
+		if meant(x) {
+			return x
+		}
+	}
+	return nil
+}
+
+// put puts a value into a map, and makes the map where there is none.
+func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+	if m == nil {
+		m = map[K]V{}
+	}
+	m[key] = value
+	return m
+}
+
 // Posts lists the names of the posts that the turn can make before its answer.
 func (t *Turn) Posts() []string {
 	names := []string{t.StepsName()}
@@ -154,23 +175,12 @@ func (t *Turn) Posts() []string {
 
 // StepsOf lists the steps of a kind.
 func (t *Turn) StepsOf(kind memory.StepKind) []*Step {
-	var out []*Step
-	for _, st := range t.Steps {
-		if st.Phase == kind {
-			out = append(out, st)
-		}
-	}
-	return out
+	return Without(t.Steps, func(st *Step) bool { return st.Phase != kind })
 }
 
 // Draft is the step with the turn's answer, as it stands; nil where there is none.
 func (t *Turn) Draft() *Step {
-	for _, st := range slices.Backward(t.Steps) {
-		if st.Phase == "" {
-			return st
-		}
-	}
-	return nil
+	return last(t.Steps, func(st *Step) bool { return st.Phase == "" })
 }
 
 // Answer is the text of that answer.
@@ -179,12 +189,6 @@ func (t *Turn) Answer() string {
 		return d.Answer
 	}
 	return ""
-}
-
-// try takes over from the opening entry what is known of earlier tries.
-func (t *Turn) try(b memory.Opened) {
-	t.Again, t.Voices, t.To = b.Again, b.Voices, b.To
-	t.Tries = max(b.Try-1, 0)
 }
 
 // Spoke says whether a person wrote to the bot in the turn, or in an earlier try of it.
@@ -211,4 +215,17 @@ func (t *Turn) EachCall() iter.Seq[*Call] {
 			}
 		}
 	}
+}
+
+// callsThat lists those of the calls that are meant; none where there is no turn.
+func (t *Turn) callsThat(meant func(*Call) bool) (out []*Call) {
+	if t == nil {
+		return nil
+	}
+	for c := range t.EachCall() {
+		if meant(c) {
+			out = append(out, c)
+		}
+	}
+	return out
 }

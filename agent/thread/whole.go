@@ -11,23 +11,13 @@ import (
 
 // Turn finds a turn by its id; nil where the log holds it no more.
 func (s *Thread) Turn(id uint64) *Turn {
-	for _, t := range s.Turns {
-		if t.ID == id {
-			return t
-		}
-	}
-	return nil
+	return first(s.Turns, func(t *Turn) bool { return t.ID == id })
 }
 
 // LastTry is the last turn. A call by hand that could not even be asked for does not
 // count.
 func (s *Thread) LastTry() *Turn {
-	for _, t := range slices.Backward(s.Turns) {
-		if len(t.Steps) == 0 || !t.Steps[0].Refused() {
-			return t
-		}
-	}
-	return nil
+	return last(s.Turns, func(t *Turn) bool { return len(t.Steps) == 0 || !t.Steps[0].Refused() })
 }
 
 // AnsweredBy finds the turn that a message is the answer of; nil for any other message.
@@ -35,12 +25,7 @@ func (s *Thread) AnsweredBy(ref chat.MessageRef) *Turn {
 	if ref.IsZero() {
 		return nil
 	}
-	for _, t := range slices.Backward(s.Turns) {
-		if s.Posts.Refs[t.AnswerName()] == ref {
-			return t
-		}
-	}
-	return nil
+	return last(s.Turns, func(t *Turn) bool { return s.Posts.Refs[t.AnswerName()] == ref })
 }
 
 // Shown lists the turns that a cut leaves in the prompt.
@@ -52,16 +37,7 @@ func (s *Thread) Shown(cut memory.Trimmed) []*Turn {
 
 // Running lists the calls of the open turn that were begun and have no result yet.
 func (s *Thread) Running() []*Call {
-	if s.Open == nil {
-		return nil
-	}
-	var out []*Call
-	for c := range s.Open.EachCall() {
-		if c.Started && c.Result == nil {
-			out = append(out, c)
-		}
-	}
-	return out
+	return s.Open.callsThat(func(c *Call) bool { return c.Started && c.Result == nil })
 }
 
 // Over says whether a call has its result, or is unknown.
@@ -74,11 +50,7 @@ func (s *Thread) Over(call string) bool {
 func (s *Thread) AskedCalls() []*Call {
 	var out []*Call
 	for _, t := range s.Turns {
-		for c := range t.EachCall() {
-			if c.Asked != nil {
-				out = append(out, c)
-			}
-		}
+		out = append(out, t.callsThat(func(c *Call) bool { return c.Asked != nil })...)
 	}
 	return out
 }
