@@ -51,12 +51,10 @@ type answer struct {
 
 // start gives an interpreter that listens, with dir as its working folder.
 func (s *sandbox) start(ctx context.Context, dir string) (*interpreter, error) {
-	i := &interpreter{waits: &s.waits, answers: make(chan answer, 1), gone: make(chan struct{})}
+	i := &interpreter{waits: &s.waits, answers: make(chan answer, 1), gone: make(chan struct{}), out: output{kept: newKept()}}
 	if err := i.launch(ctx, s, dir); err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(i.waits.start)
-	defer timer.Stop()
 	var err error
 	select {
 	case a, ok := <-i.answers:
@@ -66,7 +64,7 @@ func (s *sandbox) start(ctx context.Context, dir string) (*interpreter, error) {
 			<-i.gone
 			err = &notStarted{i.outputNow()}
 		}
-	case <-timer.C:
+	case <-time.After(i.waits.start):
 		err = errors.New("start the sandbox: it takes too long")
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -87,17 +85,11 @@ func (e *notStarted) Error() string { return "start the sandbox: " + firstLine(e
 func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error {
 	var theirs [5]*os.File // requests, answers, filter, options, output
 	var ours [5]*os.File
-	defer func() {
-		for _, f := range theirs {
-			closeFile(f)
-		}
-		closeFile(ours[2])
-		closeFile(ours[3])
-	}()
+	defer func() { closeAll(append(theirs[:], ours[2], ours[3])) }()
 	for n := range theirs {
 		r, w, err := os.Pipe()
 		if err != nil {
-			i.closeAll(ours[:])
+			closeAll(ours[:])
 			return fmt.Errorf("make pipe: %w", err)
 		}
 		theirs[n], ours[n] = w, r
@@ -114,7 +106,7 @@ func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error 
 		_, err = ours[3].Write(s.options(dir)) // so do they
 	}
 	if err != nil {
-		i.closeAll(i.pipes)
+		closeAll(i.pipes)
 		return fmt.Errorf("prepare pipe: %w", err)
 	}
 	i.out.pipe = raw
@@ -126,7 +118,7 @@ func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error 
 	i.bwrap.ExtraFiles = theirs[:4]
 	i.bwrap.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.credential}
 	if err := i.bwrap.Start(); err != nil {
-		i.closeAll(i.pipes)
+		closeAll(i.pipes)
 		return fmt.Errorf("start bwrap: %w", err)
 	}
 	i.readers.Go(i.out.pump)
@@ -138,15 +130,9 @@ func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error 
 	return nil
 }
 
-func (i *interpreter) closeAll(files []*os.File) {
+// closeAll closes pipes, if they are there. What could go wrong there changes nothing.
+func closeAll(files []*os.File) {
 	for _, f := range files {
-		closeFile(f)
-	}
-}
-
-// closeFile closes a pipe. What could go wrong there changes nothing.
-func closeFile(f *os.File) {
-	if f != nil {
 		_ = f.Close()
 	}
 }
@@ -217,11 +203,9 @@ func (i *interpreter) ended() bool {
 
 // status says how a sandbox ended whose answers stopped coming.
 func (i *interpreter) status() string {
-	timer := time.NewTimer(i.waits.exit)
-	defer timer.Stop()
 	select {
 	case <-i.gone:
-	case <-timer.C:
+	case <-time.After(i.waits.exit):
 		return " its connection"
 	}
 	code := i.bwrap.ProcessState.ExitCode()
@@ -241,16 +225,14 @@ func (i *interpreter) end() error {
 	if err := kill.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("end the sandbox: %w", err)
 	}
-	timer := time.NewTimer(i.waits.end)
-	defer timer.Stop()
 	var err error
 	select {
 	case <-i.gone:
-	case <-timer.C:
+	case <-time.After(i.waits.end):
 		err = errors.New("end the sandbox: its processes go on")
 		_ = i.bwrap.Process.Kill() // the rest follows it as soon as it can
 	}
-	i.closeAll(i.pipes)
+	closeAll(i.pipes)
 	i.readers.Wait()
 	return err
 }

@@ -1,10 +1,10 @@
 package python
 
 import (
-	"fmt"
-	"strings"
 	"sync"
 	"syscall"
+
+	"nod/tools"
 )
 
 // Limits of the kept output; code may print without limit.
@@ -20,23 +20,22 @@ const (
 type output struct {
 	pipe syscall.RawConn
 
-	mu         sync.Mutex
-	buffer     [32 << 10]byte
-	head, tail []byte
-	total      int64
-	closed     bool
+	mu     sync.Mutex
+	buffer [32 << 10]byte
+	kept   *tools.Capture
 }
+
+func newKept() *tools.Capture { return tools.NewCapture(outputHead, outputTail) }
 
 // pump reads until nobody is left who could write, or the pipe is closed.
 func (o *output) pump() {
-	for {
+	for closed := false; !closed; {
 		err := o.pipe.Read(func(fd uintptr) bool {
-			n, closed := o.take(int(fd))
+			var n int
+			n, closed = o.take(int(fd))
 			return n > 0 || closed
 		})
-		if err != nil || o.ended() {
-			return
-		}
+		closed = closed || err != nil
 	}
 }
 
@@ -66,40 +65,17 @@ func (o *output) take(fd int) (n int, closed bool) {
 	case err == syscall.EAGAIN:
 		return 0, false
 	case err != nil || n == 0:
-		o.closed = true
 		return 0, true
 	}
-	o.add(o.buffer[:n])
+	_, _ = o.kept.Write(o.buffer[:n]) // it takes all
 	return n, false
-}
-
-func (o *output) add(p []byte) {
-	o.total += int64(len(p))
-	fits := min(outputHead-len(o.head), len(p))
-	o.head = append(o.head, p[:fits]...)
-	o.tail = append(o.tail, p[fits:]...)
-	if len(o.tail) > 2*outputTail {
-		o.tail = append(o.tail[:0], o.tail[len(o.tail)-outputTail:]...)
-	}
-}
-
-func (o *output) ended() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closed
 }
 
 // text returns the kept output and starts again.
 func (o *output) text() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	tail := o.tail[max(len(o.tail)-outputTail, 0):]
-	var b strings.Builder
-	b.Write(o.head)
-	if left := o.total - int64(len(o.head)+len(tail)); left > 0 {
-		fmt.Fprintf(&b, "\n[… %d bytes are left out here …]\n", left)
-	}
-	b.Write(tail)
-	o.head, o.tail, o.total = nil, nil, 0
-	return b.String()
+	text := o.kept.Text()
+	o.kept = newKept()
+	return text
 }

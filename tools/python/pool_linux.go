@@ -29,15 +29,18 @@ type Python struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session // by the name of the thread's folder
-	lanes    map[string]*lane    // the same
 }
 
 // session is a thread that is in use.
 type session struct {
-	turn chan struct{} // held by the user of the fields below
+	// lane is held by one of the thread's calls. It waits for it before it takes a place: a
+	// thread that has many calls would leave no place to the others.
+	lane chan struct{}
+	turn chan struct{} // held by the user of i
 	i    *interpreter  // nil: none
 
 	// Under Python.mu:
+	calls int       // who hold lane or wait for it
 	users int       // who hold turn or wait for it
 	alive bool      // there is an interpreter, or is about to be
 	used  time.Time // last
@@ -61,7 +64,7 @@ func open(ctx context.Context, o Options) (*Python, error) {
 		return nil, fmt.Errorf("find python's folder: %w", err)
 	}
 	p := &Python{
-		o: o, box: box, closing: make(chan struct{}), calls: make(chan struct{}, o.Most), sessions: map[string]*session{}, lanes: map[string]*lane{},
+		o: o, box: box, closing: make(chan struct{}), calls: make(chan struct{}, o.Most), sessions: map[string]*session{},
 	}
 	if p.dir, p.locked, err = lockPart(dir); err != nil {
 		return nil, err
@@ -129,106 +132,75 @@ func lockPart(dir string) (part string, lock *os.File, err error) {
 
 func (p *Python) threads() string { return filepath.Join(p.dir, "threads") }
 
-// lane is where the calls of a thread wait for each other, before one of them takes
-// a place: a thread that has many would leave none to the others.
-type lane struct {
-	turn  chan struct{}
-	users int // who hold turn or wait for it; under Python.mu
+func newSession() *session {
+	return &session{lane: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 }
 
-// queue waits until no other call of the thread runs.
-func (p *Python) queue(ctx context.Context, name string) error {
-	p.mu.Lock()
-	l := p.lanes[name]
-	if l == nil {
-		l = &lane{turn: make(chan struct{}, 1)}
-		p.lanes[name] = l
-	}
-	l.users++
-	p.mu.Unlock()
-	select {
-	case l.turn <- struct{}{}:
-		return nil
-	case <-p.closing:
-		p.dequeue(name)
-		return errClosed
-	case <-ctx.Done():
-		p.dequeue(name)
-		return context.Cause(ctx)
-	}
-}
-
-// dequeue takes a call out of its lane.
-func (p *Python) dequeue(name string) {
+// count counts more or fewer calls and users of a thread's session, which is there as long
+// as it has any, or an interpreter.
+func (p *Python) count(name string, calls, users int) *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.lanes[name]; l.users > 1 {
-		l.users--
-	} else {
-		delete(p.lanes, name)
-	}
-}
-
-// next lets the next call of the thread have its turn.
-func (p *Python) next(name string) {
-	p.mu.Lock()
-	<-p.lanes[name].turn
-	p.mu.Unlock()
-	p.dequeue(name)
-}
-
-// enter gives a thread's session to the caller alone, who has to leave it.
-func (p *Python) enter(ctx context.Context, name string) (*session, error) {
-	if err := p.queue(ctx, name); err != nil {
-		return nil, err
-	}
-	s, err := p.place(ctx, name)
-	if err != nil {
-		p.next(name)
-	}
-	return s, err
-}
-
-// place gives one of the places for calls, and the thread's session.
-func (p *Python) place(ctx context.Context, name string) (*session, error) {
-	select {
-	case <-p.closing:
-		return nil, errClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case p.calls <- struct{}{}:
-	}
-	p.mu.Lock()
 	s := p.sessions[name]
 	if s == nil {
-		s = &session{turn: make(chan struct{}, 1)}
+		s = newSession()
 		p.sessions[name] = s
 	}
-	s.users++
-	p.mu.Unlock()
+	s.calls += calls
+	s.users += users
+	if s.calls+s.users == 0 && !s.alive {
+		delete(p.sessions, name)
+	}
+	return s
+}
+
+// enter gives a thread's session to the caller alone, who has to leave it: first its
+// lane, then one of the places for calls, then its interpreter.
+func (p *Python) enter(ctx context.Context, name string) (*session, error) {
+	s := p.count(name, 1, 0)
+	if err := p.take(ctx, s.lane); err != nil {
+		p.count(name, -1, 0)
+		return nil, err
+	}
+	if err := p.take(ctx, p.calls); err != nil {
+		p.next(name, s)
+		return nil, err
+	}
+	p.count(name, 0, 1)
+	if err := p.take(ctx, s.turn); err != nil {
+		p.free(name, s)
+		return nil, err
+	}
+	return s, nil
+}
+
+// take waits for room in a channel.
+func (p *Python) take(ctx context.Context, room chan<- struct{}) error {
 	select {
-	case s.turn <- struct{}{}:
-		return s, nil
+	case room <- struct{}{}:
+		return nil
+	case <-p.closing:
+		return errClosed
 	case <-ctx.Done():
-		p.release(name, s)
-		<-p.calls
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
 func (p *Python) leave(name string, s *session) {
 	<-s.turn
-	p.release(name, s)
-	<-p.calls
-	p.next(name)
+	p.free(name, s)
 }
 
-func (p *Python) release(name string, s *session) {
-	p.mu.Lock()
-	if s.users--; s.users == 0 && !s.alive {
-		delete(p.sessions, name)
-	}
-	p.mu.Unlock()
+// free gives a call's place back, and lets the next call of the thread have its turn.
+func (p *Python) free(name string, s *session) {
+	p.count(name, 0, -1)
+	<-p.calls
+	p.next(name, s)
+}
+
+func (p *Python) next(name string, s *session) {
+	<-s.lane
+	p.count(name, -1, 0)
 }
 
 // begin gives the session an interpreter. When there are too many, the one that
@@ -309,7 +281,7 @@ func (p *Python) stopClaimed(name string, s *session) error {
 	s.turn <- struct{}{}
 	err := p.stop(s)
 	<-s.turn
-	p.release(name, s)
+	p.count(name, 0, -1)
 	return err
 }
 
@@ -361,13 +333,14 @@ func (p *Python) eraseSilent(name string, now time.Time) error {
 		p.mu.Unlock()
 		return nil
 	}
-	s := &session{turn: make(chan struct{}, 1), users: 1}
+	s := newSession()
+	s.users = 1
 	s.turn <- struct{}{}
 	p.sessions[name] = s
 	p.mu.Unlock()
 	defer func() {
 		<-s.turn
-		p.release(name, s)
+		p.count(name, 0, -1)
 	}()
 	return erase(path)
 }
