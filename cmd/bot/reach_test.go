@@ -135,7 +135,7 @@ func TestApprovalByDirectMessage(t *testing.T) {
 					n.stop()
 					w.react("eve", inThread, "✅")
 					w.react("bob", direct, "❌")
-					eventually(t, "Slack gives up", func() bool { return w.(*slackWorld).s.Unacked() == 0 })
+					w.(*slackWorld).s.GiveUp()
 					n.start()
 					n.find(at, "Denied by "+named(w, "bob"))
 					cards++

@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"nod/internal/fakeslack"
 )
@@ -14,7 +13,7 @@ import (
 func TestSlackCalledWhileDown(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
-		w := newSlackWorld(t, fakeslack.Options{AckTimeout: 100 * time.Millisecond})
+		w := newSlackWorld(t, fakeslack.Options{})
 		w.room("C0QUIET")
 		root := w.s.Say("U0BOB", "C0GEN", "prod is down")
 		n := newService(t, w, frail, setup{store: store})
@@ -24,7 +23,7 @@ func TestSlackCalledWhileDown(t *testing.T) {
 		w.s.Reply("U0ADA", "C0GEN", root, "I looked at the logs")
 		inThread := place{"C0GEN", root, w.s.Reply("U0ADA", "C0GEN", root, fakeslack.Mention+" why?")}
 		quiet, direct := w.in("C0QUIET", "anybody here?"), w.dm("bob", "and me?")
-		eventually(t, "Slack gives up", func() bool { return w.s.Unacked() == 0 })
+		w.s.GiveUp()
 		for _, again := range []string{"still there?", "and now?"} {
 			n.start()
 			n.find(inThread, "You said:", "why?")
@@ -33,7 +32,7 @@ func TestSlackCalledWhileDown(t *testing.T) {
 			w.cut()
 			n.find(w.mentionIn("ada", inThread, again), "You said:", again)
 			n.stop()
-			eventually(t, "Slack has nothing to tell", func() bool { return w.s.Unacked() == 0 })
+			w.s.GiveUp()
 		}
 		answers := 0
 		for _, p := range w.posts(inThread) {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"nod/internal/fakeslack"
 )
@@ -30,6 +32,7 @@ func newSlackWorld(t testing.TB, o fakeslack.Options) *slackWorld {
 	o.Groups = []fakeslack.Group{{ID: "S012", Handle: "ops", Users: []string{"U0BOB"}}}
 	o.Lenient = true         // newService reports violations
 	o.TriggerLife = patience // a busy machine is slower than Slack is patient
+	o.AckTimeout = cmp.Or(o.AckTimeout, 30*time.Second)
 	w.s = fakeslack.Start(t, o)
 	return w
 }

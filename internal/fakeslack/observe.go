@@ -256,6 +256,16 @@ func (s *Server) Unacked() int {
 	return len(s.wire.deliveries) - s.wire.acked - s.wire.lost
 }
 
+// GiveUp gives up all that is not acknowledged, as Slack does after a while.
+func (s *Server) GiveUp() {
+	defer s.change()()
+	for _, d := range s.wire.deliveries {
+		if !d.done() {
+			s.giveUp(d)
+		}
+	}
+}
+
 // Lost is how many deliveries were given up without an ack.
 func (s *Server) Lost() int {
 	s.mu.Lock()
