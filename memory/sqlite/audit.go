@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,66 +15,55 @@ import (
 )
 
 // auditErased adds a tombstone to the chain of an erased thread, if it has one.
-func (w *writer) auditErased(thread string, at time.Time) error {
+func (w *writer) auditErased(thread string, at time.Time) {
 	id, err := chat.ParseThreadID(thread)
 	if err != nil {
-		return nil //nolint:nilerr // a name that is no thread has no chain
+		return // a name that is no thread has no chain
 	}
 	l, err := memory.Keys(w.knownKey).Hide(w.direct, memory.Tombstone(id, at))
 	if errors.Is(err, memory.ErrNoKey) {
-		return nil
+		return
 	}
-	if err != nil {
-		return err
+	w.fail(err)
+	if err == nil && w.head(l[0].Thread).Seq > 0 {
+		w.link(l)
 	}
-	if head, err := w.head(l[0].Thread); err != nil || head.Seq == 0 {
-		return err
-	}
-	return w.link(l)
 }
 
 // audit adds lines of one thread to its chain.
-func (w *writer) audit(lines []memory.AuditLine) error {
+func (w *writer) audit(lines []memory.AuditLine) {
 	hidden, err := memory.Keys(w.key).Hide(w.direct, lines...)
-	if err != nil || len(lines) == 0 {
-		return err
+	w.fail(err)
+	if err == nil && len(lines) > 0 {
+		w.link(hidden)
 	}
-	return w.link(hidden)
 }
 
-func (w *writer) link(lines []memory.HiddenLine) error {
+func (w *writer) link(lines []memory.HiddenLine) {
 	thread := lines[0].Thread
-	head, err := w.head(thread)
-	if err != nil {
-		return err
-	}
+	head := w.head(thread)
 	for _, l := range lines {
 		raw, next, err := head.Link(l.AuditLine)
-		if err != nil {
-			return err
-		}
-		if err := w.exec("INSERT INTO audit (thread, line, text) VALUES (?, ?, ?)", thread.String(), raw, l.Text); err != nil {
-			return err
-		}
+		w.fail(err)
+		w.exec("INSERT INTO audit (thread, line, text) VALUES (?, ?, ?)", thread.String(), raw, l.Text)
 		head = next
 	}
-	return w.exec("INSERT INTO chain (thread, seq, hash) VALUES (?1, ?2, ?3) ON CONFLICT (thread) DO UPDATE SET seq = ?2, hash = ?3",
+	w.exec("INSERT INTO chain (thread, seq, hash) VALUES (?1, ?2, ?3) ON CONFLICT (thread) DO UPDATE SET seq = ?2, hash = ?3",
 		thread.String(), head.Seq, head.Hash)
 }
 
 // head gives the end of a chain.
-func (w *writer) head(thread chat.ThreadID) (h memory.Head, err error) {
-	_, err = w.queryRow("SELECT seq, hash FROM chain WHERE thread = ?", []any{thread.String()}, &h.Seq, &h.Hash)
-	return h, err
+func (w *writer) head(thread chat.ThreadID) (h memory.Head) {
+	w.queryRow("SELECT seq, hash FROM chain WHERE thread = ?", []any{thread.String()}, &h.Seq, &h.Hash)
+	return h
 }
 
 // knownKey gives a person's key; ErrNoKey if there is none.
 func (w *writer) knownKey(id string) (key []byte, err error) {
-	found, err := w.queryRow("SELECT key FROM person WHERE id = ?", []any{id}, &key)
-	if err == nil && !found {
-		err = memory.ErrNoKey
+	if !w.queryRow("SELECT key FROM person WHERE id = ?", []any{id}, &key) {
+		return nil, cmp.Or(w.err, memory.ErrNoKey)
 	}
-	return key, err
+	return key, nil
 }
 
 // key makes a person's key if there is none.
@@ -81,21 +71,14 @@ func (w *writer) key(id string) ([]byte, error) {
 	key, err := w.knownKey(id)
 	if errors.Is(err, memory.ErrNoKey) {
 		key = memory.NewKey()
-		err = w.exec("INSERT INTO person (id, key) VALUES (?, ?)", id, key)
+		w.exec("INSERT INTO person (id, key) VALUES (?, ?)", id, key)
 	}
-	return key, err
+	return key, w.err
 }
 
 // Unname implements memory.People.
 func (s *Store) Unname(ctx context.Context, id string) error {
-	err := s.submit(ctx, &op{
-		do:    func(w *writer) error { return w.exec("DELETE FROM person WHERE id = ?", id) },
-		after: s.purge.request,
-	})
-	if err != nil {
-		return fmt.Errorf("destroy the key of a pseudonym: %w", err)
-	}
-	return nil
+	return s.do(ctx, "destroy the key of a pseudonym", func(w *writer) { w.exec("DELETE FROM person WHERE id = ?", id) }, s.purge.request)
 }
 
 // People implements memory.Auditor.

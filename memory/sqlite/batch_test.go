@@ -29,7 +29,10 @@ func TestFailedPartIsUndone(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, err := range fails {
 		wg.Go(func() {
-			got[i] = s.do(context.Background(), func(w *writer) error { return errors.Join(w.note(fmt.Sprint(i), []byte("x")), err) })
+			got[i] = s.do(context.Background(), "note", func(w *writer) {
+				w.note(fmt.Sprint(i), []byte("x"))
+				w.fail(err)
+			})
 		})
 		waiting(t, s, i+1)
 	}
@@ -68,9 +71,9 @@ func TestCloseBesideWriters(t *testing.T) {
 		wrote.Add(1)
 		wg.Go(func() {
 			for n := 0; ; n++ {
-				err := s.do(context.Background(), func(w *writer) error {
+				err := s.do(context.Background(), "ping", func(w *writer) {
 					late.Add(closed.Load())
-					return ping(w)
+					ping(w)
 				})
 				if n == 0 {
 					wrote.Done()

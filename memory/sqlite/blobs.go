@@ -21,50 +21,42 @@ func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) 
 		data = []byte{}
 	}
 	at := millis(s.now())
-	err := s.do(ctx, func(w *writer) error {
+	return name, s.do(ctx, "keep file", func(w *writer) {
 		var id int64
-		if _, err := w.queryRow(touchThread, []any{thread.String(), thread.Platform, at, 0, "", 0}, &id); err != nil {
-			return err
+		w.queryRow(touchThread, []any{thread.String(), thread.Platform, at, 0, "", 0}, &id)
+		if !w.hasFile(id, name) {
+			w.fits(id, int64(len(data)), s.quota)
+			w.keepFile(id, name, data)
 		}
-		var one int
-		if known, err := w.queryRow("SELECT 1 FROM blob WHERE thread = ? AND name = ?", []any{id, name}, &one); known || err != nil {
-			return err
-		}
-		if err := w.fits(id, int64(len(data)), s.quota); err != nil {
-			return err
-		}
-		content, err := w.insert("INSERT INTO content (data) VALUES (?)", data)
-		if err != nil {
-			return err
-		}
-		return w.exec("INSERT INTO blob (thread, name, size, content) VALUES (?, ?, ?, ?)", id, name, len(data), content)
 	})
-	if err != nil {
-		return "", fmt.Errorf("keep file: %w", err)
-	}
-	return name, nil
 }
 
-// fits returns an error if the thread may not keep so many bytes more.
-func (w *writer) fits(thread, size int64, q memory.Quota) error {
-	var kept int64
-	if q.Thread > 0 {
-		if _, err := w.queryRow("SELECT coalesce(sum(size), 0) FROM blob WHERE thread = ?", []any{thread}, &kept); err != nil {
-			return err
-		}
-		if kept+size > q.Thread {
-			return memory.FullError{Most: q.Thread}
+func (w *writer) hasFile(thread int64, name string) bool {
+	var one int
+	return w.queryRow("SELECT 1 FROM blob WHERE thread = ? AND name = ?", []any{thread, name}, &one)
+}
+
+func (w *writer) keepFile(thread int64, name string, data []byte) {
+	content := w.insert("INSERT INTO content (data) VALUES (?)", data)
+	w.exec("INSERT INTO blob (thread, name, size, content) VALUES (?, ?, ?, ?)", thread, name, len(data), content)
+}
+
+// fits fails if the thread may not keep so many bytes more.
+func (w *writer) fits(thread, size int64, q memory.Quota) {
+	for _, limit := range [...]struct {
+		most  int64
+		query string
+		args  []any
+		all   bool
+	}{
+		{q.Thread, "SELECT coalesce(sum(size), 0) FROM blob WHERE thread = ?", []any{thread}, false},
+		{q.All, "SELECT value FROM number WHERE name = 'bytes'", nil, true},
+	} {
+		var have int64
+		if limit.most > 0 && w.queryRow(limit.query, limit.args, &have) && have+size > limit.most {
+			w.fail(memory.FullError{Most: limit.most, All: limit.all})
 		}
 	}
-	if q.All > 0 {
-		if _, err := w.queryRow("SELECT value FROM number WHERE name = 'bytes'", nil, &kept); err != nil {
-			return err
-		}
-		if kept+size > q.All {
-			return memory.FullError{Most: q.All, All: true}
-		}
-	}
-	return nil
 }
 
 // Blob implements memory.Blobs.
@@ -84,16 +76,11 @@ func (r *reader) Blob(ctx context.Context, thread chat.ThreadID, name string) ([
 // DropBlob implements memory.Blobs.
 func (s *Store) DropBlob(ctx context.Context, thread chat.ThreadID, name string) error {
 	var dropped int64
-	err := s.submit(ctx, &op{do: func(w *writer) (err error) {
-		dropped, err = w.execCount("DELETE FROM blob WHERE thread = (SELECT id FROM thread WHERE name = ?) AND name = ?", thread.String(), name)
-		return err
-	}, after: func() {
+	return s.do(ctx, "drop file", func(w *writer) {
+		dropped = w.exec("DELETE FROM blob WHERE thread = (SELECT id FROM thread WHERE name = ?) AND name = ?", thread.String(), name)
+	}, func() {
 		if dropped > 0 {
 			s.clean()
 		}
-	}})
-	if err != nil {
-		return fmt.Errorf("drop file: %w", err)
-	}
-	return nil
+	})
 }

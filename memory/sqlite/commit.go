@@ -27,48 +27,25 @@ type turn struct {
 
 // commit moves the inbox that the run has seen into the log, appends the run's own
 // entries, and then moves newer inbox entries.
-func (t *turn) commit(h *held, own []row) error {
-	if err := t.moveSeen(h); err != nil {
-		return err
-	}
+func (t *turn) commit(h *held, own []row) {
+	t.moveSeen(h)
 	for _, r := range own {
-		entry, err := t.insertEntry(&letter{at: r.at, kind: r.kind, raw: r.raw})
-		if err != nil {
-			return err
-		}
-		if err := t.appendLog(r.seq, entry); err != nil {
-			return err
-		}
+		t.appendLog(r.seq, t.insertEntry(&letter{at: r.at, kind: r.kind, raw: r.raw}))
 	}
-	if err := t.apply(append(entries(h.seen), entries(own)...)); err != nil {
-		return err
-	}
-	for {
-		n := len(t.arrived)
-		if err := t.moveNew(); err != nil {
-			return err
-		}
-		if n == len(t.arrived) {
-			break
-		}
-		// A message that becomes known lets in the entries that waited for it.
-		if err := t.apply(entries(t.arrived[n:])); err != nil {
-			return err
-		}
+	t.apply(append(entries(h.seen), entries(own)...))
+	for t.moveNew() { // a message that becomes known lets in the entries that waited for it
 	}
 	if t.seq == h.seq && t.base == 0 {
-		return nil
+		return
 	}
-	if err := t.exec("UPDATE thread SET seq = ?2, base = max(base, ?3) WHERE id = ?1", t.id, t.seq, t.base); err != nil {
-		return err
-	}
+	t.exec("UPDATE thread SET seq = ?2, base = max(base, ?3) WHERE id = ?1", t.id, t.seq, t.base)
 	// Columns with an index are written only when they change, since that costs pages.
 	t.touched = h.touched
 	if h.marked && !h.sawDue() && millis(t.now)-h.touched < second {
-		return nil
+		return
 	}
 	t.touched = millis(t.now)
-	return t.exec(`UPDATE thread SET touched = ?2, gone = 0, woken = CASE woken WHEN 0 THEN ?3 ELSE woken END,
+	t.exec(`UPDATE thread SET touched = ?2, gone = 0, woken = CASE woken WHEN 0 THEN ?3 ELSE woken END,
 		wake_at = CASE WHEN ?4 THEN 0 ELSE wake_at END WHERE id = ?1`, t.id, t.touched, h.woken, h.sawDue())
 }
 
@@ -76,9 +53,9 @@ func (t *turn) commit(h *held, own []row) error {
 const second = 1000
 
 // release ends the claim.
-func (t *turn) release(wakeAt time.Time) error {
+func (t *turn) release(wakeAt time.Time) {
 	t.released = true
-	return t.exec("UPDATE thread SET woken = 0, wake_at = ?2 WHERE id = ?1", t.id, millis(wakeAt))
+	t.exec("UPDATE thread SET woken = 0, wake_at = ?2 WHERE id = ?1", t.id, millis(wakeAt))
 }
 
 // sawDue says whether the run was given a Due.
@@ -88,156 +65,108 @@ func (h *held) sawDue() bool {
 
 // moveSeen checks that the log is the one that the run has seen, and appends the inbox
 // entries that the run was given.
-func (t *turn) moveSeen(h *held) error {
-	if found, err := t.queryRow("SELECT seq FROM thread WHERE id = ?", []any{t.id}, &t.seq); err != nil {
-		return err
-	} else if !found || t.seq != h.seq {
-		return memory.ErrFenced
+func (t *turn) moveSeen(h *held) {
+	if !t.queryRow("SELECT seq FROM thread WHERE id = ?", []any{t.id}, &t.seq) || t.seq != h.seq {
+		t.fail(memory.ErrFenced)
 	}
 	if h.n > 0 {
-		moved, err := t.execCount("DELETE FROM inbox WHERE thread = ? AND n <= ?", t.id, h.n)
-		if err != nil {
-			return err
-		}
+		moved := t.exec("DELETE FROM inbox WHERE thread = ? AND n <= ?", t.id, h.n)
 		if want := len(h.seen); h.sawDue() && moved != int64(want-1) || !h.sawDue() && moved != int64(want) {
-			return memory.ErrFenced
+			t.fail(memory.ErrFenced)
 		}
 	}
 	for _, r := range h.seen {
-		entry := r.entry
-		if entry == 0 {
-			var err error
-			if entry, err = t.insertEntry(&letter{at: r.at, kind: r.kind, raw: r.raw}); err != nil {
-				return err
-			}
+		if r.entry == 0 {
+			r.entry = t.insertEntry(&letter{at: r.at, kind: r.kind, raw: r.raw})
 		}
-		if err := t.appendLog(r.seq, entry); err != nil {
-			return err
-		}
+		t.appendLog(r.seq, r.entry)
 	}
-	return nil
 }
 
-func (t *turn) appendLog(seq uint64, entry int64) error {
+func (t *turn) appendLog(seq uint64, entry int64) {
 	t.seq = seq
-	return t.exec("INSERT INTO log (thread, seq, entry) VALUES (?, ?, ?)", t.id, seq, entry)
+	t.exec("INSERT INTO log (thread, seq, entry) VALUES (?, ?, ?)", t.id, seq, entry)
 }
 
-// moveNew moves the inbox into the log.
-func (t *turn) moveNew() error {
-	rows, err := queryAll(t.writer, "SELECT i.n, i.entry, e.at, e.body FROM inbox i LEFT JOIN entry e ON e.id = i.entry WHERE i.thread = ? ORDER BY i.n",
+// moveNew moves the inbox into the log, and says whether there was anything in it.
+func (t *turn) moveNew() bool {
+	rows := queryAll(t.writer, "SELECT i.n, i.entry, e.at, e.body FROM inbox i LEFT JOIN entry e ON e.id = i.entry WHERE i.thread = ? ORDER BY i.n",
 		[]any{t.id}, func(r *sql.Rows) (e row, err error) {
 			var at sql.NullInt64
 			err = r.Scan(&e.seq, &e.entry, &at, &e.raw)
 			e.at = at.Int64
 			return e, err
 		})
-	if err != nil || len(rows) == 0 {
-		return err
+	if len(rows) == 0 {
+		return false
 	}
-	if err := t.exec("DELETE FROM inbox WHERE thread = ?", t.id); err != nil {
-		return err
-	}
+	t.exec("DELETE FROM inbox WHERE thread = ?", t.id)
 	for i := range rows {
 		rows[i].seq = t.seq + 1
-		if err := t.appendLog(rows[i].seq, rows[i].entry); err != nil {
-			return err
-		}
+		t.appendLog(rows[i].seq, rows[i].entry)
 	}
 	t.arrived = append(t.arrived, rows...)
-	return nil
+	t.apply(entries(rows))
+	return true
 }
 
 // apply applies the effects of entries.
-func (t *turn) apply(entries []memory.Entry) error {
+func (t *turn) apply(entries []memory.Entry) {
 	f := memory.EffectsOf(t.thread, entries)
 	t.base = max(t.base, f.Base)
 	if f.Erase {
-		if err := t.forget(f.Base); err != nil {
-			return err
-		}
+		t.forget(f.Base)
 	}
 	for _, ref := range f.Refs {
-		if !reachable(t.thread, ref) {
-			continue
-		}
-		if err := t.indexMessage(t.id, ref); err != nil {
-			return err
+		if reachable(t.thread, ref) {
+			t.indexMessage(t.id, ref)
 		}
 	}
 	for _, p := range f.Ask {
-		if err := t.exec("INSERT OR REPLACE INTO pending (thread, call, ref) VALUES (?, ?, ?)", t.id, p.Call, p.Ref.String()); err != nil {
-			return err
-		}
+		t.exec("INSERT OR REPLACE INTO pending (thread, call, ref) VALUES (?, ?, ?)", t.id, p.Call, p.Ref.String())
 	}
 	for _, call := range f.Settled {
-		if err := t.exec("DELETE FROM pending WHERE thread = ? AND call = ?", t.id, call); err != nil {
-			return err
-		}
+		t.exec("DELETE FROM pending WHERE thread = ? AND call = ?", t.id, call)
 	}
-	return t.audit(f.Audit)
+	t.audit(f.Audit)
 }
 
 // forget erases entries before a Seq. Messages after the word to forget stay known.
-func (t *turn) forget(before uint64) error {
-	if err := t.erase(t.id, before, t.now); err != nil {
-		return err
-	}
+func (t *turn) forget(before uint64) {
+	t.erase(t.id, before, t.now)
 	t.erased = true
-	left, err := queryAll(t.writer, "SELECT l.seq, e.body FROM log l JOIN entry e ON e.id = l.entry WHERE l.thread = ? AND l.seq >= ? AND e.kind = 'message'",
+	left := queryAll(t.writer, "SELECT l.seq, e.body FROM log l JOIN entry e ON e.id = l.entry WHERE l.thread = ? AND l.seq >= ? AND e.kind = 'message'",
 		[]any{t.id, before}, func(r *sql.Rows) (e row, err error) { return e, r.Scan(&e.seq, &e.raw) })
-	if err != nil {
-		return err
-	}
 	for _, e := range entries(left) {
 		if m, ok := e.Body.(memory.Message); ok && reachable(t.thread, m.Ref) {
-			if err := t.indexMessage(t.id, m.Ref); err != nil {
-				return err
-			}
+			t.indexMessage(t.id, m.Ref)
 		}
 	}
-	return nil
 }
 
 // erase deletes the log before a Seq, and everything beside the log. Started entries
 // stay, so that no side effect runs twice.
-func (w *writer) erase(thread int64, before uint64, now time.Time) error {
-	for _, q := range []struct {
-		query string
-		args  []any
-	}{
-		{"DELETE FROM entry WHERE kind <> 'started' AND id IN (SELECT entry FROM log WHERE thread = ? AND seq < ?)", []any{thread, before}},
-		{"DELETE FROM log WHERE thread = ? AND seq < ? AND entry NOT IN (SELECT id FROM entry)", []any{thread, before}},
-		{"DELETE FROM pending WHERE thread = ?", []any{thread}},
-		{"DELETE FROM ref WHERE thread = ?", []any{thread}},
-		{"INSERT OR REPLACE INTO remains (thread, before, since) VALUES (?, ?, ?)", []any{thread, before, millis(now)}},
-	} {
-		if err := w.exec(q.query, q.args...); err != nil {
-			return err
-		}
-	}
-	return w.eraseFiles(thread)
+func (w *writer) erase(thread int64, before uint64, now time.Time) {
+	w.exec("DELETE FROM entry WHERE kind <> 'started' AND id IN (SELECT entry FROM log WHERE thread = ? AND seq < ?)", thread, before)
+	w.exec("DELETE FROM log WHERE thread = ? AND seq < ? AND entry NOT IN (SELECT id FROM entry)", thread, before)
+	w.exec("DELETE FROM pending WHERE thread = ?", thread)
+	w.exec("DELETE FROM ref WHERE thread = ?", thread)
+	w.exec("INSERT OR REPLACE INTO remains (thread, before, since) VALUES (?, ?, ?)", thread, before, millis(now))
+	w.eraseFiles(thread)
 }
 
 // eraseFiles deletes a thread's files, except those that a kept message names.
-func (w *writer) eraseFiles(thread int64) error {
+func (w *writer) eraseFiles(thread int64) {
 	text := func(r *sql.Rows) (raw []byte, err error) { return raw, r.Scan(&raw) }
-	names, err := queryAll(w, "SELECT name FROM blob WHERE thread = ?", []any{thread}, text)
-	if err != nil || len(names) == 0 {
-		return err
+	names := queryAll(w, "SELECT name FROM blob WHERE thread = ?", []any{thread}, text)
+	if len(names) == 0 {
+		return
 	}
-	left, err := queryAll(w, `SELECT body FROM entry WHERE kind = 'message' AND id IN
+	left := queryAll(w, `SELECT body FROM entry WHERE kind = 'message' AND id IN
 		(SELECT entry FROM log WHERE thread = ?1 UNION ALL SELECT entry FROM inbox WHERE thread = ?1)`, []any{thread}, text)
-	if err != nil {
-		return err
-	}
 	for _, name := range names {
-		if slices.ContainsFunc(left, func(raw []byte) bool { return bytes.Contains(raw, name) }) {
-			continue
-		}
-		if err := w.exec("DELETE FROM blob WHERE thread = ? AND name = ?", thread, string(name)); err != nil {
-			return err
+		if !slices.ContainsFunc(left, func(raw []byte) bool { return bytes.Contains(raw, name) }) {
+			w.exec("DELETE FROM blob WHERE thread = ? AND name = ?", thread, string(name))
 		}
 	}
-	return nil
 }

@@ -182,135 +182,94 @@ func (s *Store) eventRecords(ctx context.Context, channels map[string]chat.Threa
 
 // Restore implements memory.Portable.
 func (s *Store) Restore(ctx context.Context, records []memory.Record) error {
-	err := s.do(ctx, func(w *writer) error {
+	return s.do(ctx, "restore", func(w *writer) {
 		for _, r := range records {
-			if err := w.restore(r, s.now()); err != nil {
-				return fmt.Errorf("%s of %q: %w", r.Kind, r.Thread, err)
+			if w.restore(r, s.now()); w.err != nil {
+				w.err = fmt.Errorf("%s of %q: %w", r.Kind, r.Thread, w.err)
+				return
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	return nil
 }
 
-func (w *writer) restore(r memory.Record, now time.Time) error {
+func (w *writer) restore(r memory.Record, now time.Time) {
 	switch r.Kind {
 	case memory.RecordThread:
-		return w.restoreThread(r, now)
+		w.restoreThread(r, now)
 	case memory.RecordLog, memory.RecordInbox:
-		return w.restoreEntry(r)
+		w.restoreEntry(r)
 	case memory.RecordPending:
-		return w.exec("INSERT OR REPLACE INTO pending (thread, call, ref) SELECT id, ?2, ?3 FROM thread WHERE name = ?1", r.Thread, r.Key, string(r.Value))
+		w.exec("INSERT OR REPLACE INTO pending (thread, call, ref) SELECT id, ?2, ?3 FROM thread WHERE name = ?1", r.Thread, r.Key, string(r.Value))
 	case memory.RecordFile:
-		return w.restoreFile(r)
+		if id, ok := w.restored(r); ok && !w.hasFile(id, r.Key) {
+			w.keepFile(id, r.Key, r.Value)
+		}
 	case memory.RecordEvent:
 		channel, id, _ := strings.Cut(r.Key, " ")
 		t, err := chat.ParseThreadID(channel)
-		if err != nil {
-			return err
-		}
-		return w.exec("INSERT OR REPLACE INTO event (id, at) VALUES (?, ?)", key(t.Platform, t.Channel, id), r.Until-memory.EventTTL.Milliseconds())
+		w.fail(err)
+		w.exec("INSERT OR REPLACE INTO event (id, at) VALUES (?, ?)", key(t.Platform, t.Channel, id), r.Until-memory.EventTTL.Milliseconds())
 	case memory.RecordHead:
 		head, err := memory.ParseHead(string(r.Value))
-		if err != nil {
-			return err
-		}
-		return w.exec("INSERT OR REPLACE INTO chain (thread, seq, hash) VALUES (?, ?, ?)", r.Key, head.Seq, head.Hash)
+		w.fail(err)
+		w.exec("INSERT OR REPLACE INTO chain (thread, seq, hash) VALUES (?, ?, ?)", r.Key, head.Seq, head.Hash)
 	case memory.RecordAudit:
-		return w.exec("INSERT OR REPLACE INTO audit (id, thread, line, text) VALUES (?, ?, ?, ?)", r.N, r.Key, r.Value, r.Text)
+		w.exec("INSERT OR REPLACE INTO audit (id, thread, line, text) VALUES (?, ?, ?, ?)", r.N, r.Key, r.Value, r.Text)
 	case memory.RecordPerson:
-		return w.exec("INSERT OR REPLACE INTO person (id, key) VALUES (?, ?)", r.Key, r.Value)
+		w.exec("INSERT OR REPLACE INTO person (id, key) VALUES (?, ?)", r.Key, r.Value)
 	case memory.RecordCounter:
-		return w.exec("INSERT OR REPLACE INTO counter (name, value, until) VALUES (?, ?, ?)", r.Key, r.N, r.Until)
+		w.exec("INSERT OR REPLACE INTO counter (name, value, until) VALUES (?, ?, ?)", r.Key, r.N, r.Until)
 	case memory.RecordNote:
-		return w.note(r.Key, r.Value)
+		w.note(r.Key, r.Value)
 	case memory.RecordFloor:
-		return w.exec("UPDATE number SET value = max(value, ?) WHERE name = 'floor'", r.N)
+		w.exec("UPDATE number SET value = max(value, ?) WHERE name = 'floor'", r.N)
+	default:
+		w.fail(fmt.Errorf("this build does not know records of kind %q", r.Kind))
 	}
-	return fmt.Errorf("this build does not know records of kind %q", r.Kind)
 }
 
-func (w *writer) restoreThread(r memory.Record, now time.Time) error {
+// restored finds the row of a record's thread.
+func (w *writer) restored(r memory.Record) (id int64, ok bool) {
+	ok = w.queryRow("SELECT id FROM thread WHERE name = ?", []any{r.Thread}, &id)
+	return id, ok
+}
+
+func (w *writer) restoreThread(r memory.Record, now time.Time) {
 	var t memory.ThreadState
 	thread, err := chat.ParseThreadID(r.Thread)
-	if err == nil {
-		err = json.Unmarshal(r.Value, &t)
-	}
-	if err != nil {
-		return err
-	}
-	const of = "(SELECT id FROM thread WHERE name = ?)"
-	for _, q := range []string{
-		"DELETE FROM entry WHERE id IN (SELECT entry FROM log WHERE thread = " + of + ")",
-		"DELETE FROM entry WHERE id IN (SELECT entry FROM inbox WHERE thread = " + of + ")",
-		"DELETE FROM log WHERE thread = " + of, "DELETE FROM inbox WHERE thread = " + of,
-		"DELETE FROM pending WHERE thread = " + of, "DELETE FROM ref WHERE thread = " + of,
-		"DELETE FROM remains WHERE thread = " + of, "DELETE FROM thread WHERE name = ?",
-	} {
-		if err := w.exec(q, r.Thread); err != nil {
-			return err
+	w.fail(err)
+	w.fail(json.Unmarshal(r.Value, &t))
+	if old, ok := w.restored(r); ok {
+		for _, table := range []string{"log", "inbox"} {
+			w.exec("DELETE FROM entry WHERE id IN (SELECT entry FROM "+table+" WHERE thread = ?)", old)
 		}
+		for _, table := range []string{"log", "inbox", "pending", "ref", "remains"} {
+			w.exec("DELETE FROM "+table+" WHERE thread = ?", old)
+		}
+		w.exec("DELETE FROM thread WHERE id = ?", old)
 	}
-	id, err := w.insert(`INSERT INTO thread (name, platform, seq, base, woken, wake_at, touched, gone, last_ref, last_sent)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.Thread, thread.Platform, t.Seq, max(t.Base, r.N*uint64(gone(t))), t.Woken, t.WakeAt, t.Touched, gone(t), t.LastRef, t.LastSent)
-	if err != nil {
-		return err
-	}
+	id := w.insert(`INSERT INTO thread (name, platform, seq, base, woken, wake_at, touched, gone, last_ref, last_sent)
+		VALUES (?1, ?2, ?3, max(?4, ?8 * ?11), ?5, ?6, ?7, ?8, ?9, ?10)`,
+		r.Thread, thread.Platform, t.Seq, t.Base, t.Woken, t.WakeAt, t.Touched, t.Gone, t.LastRef, t.LastSent, r.N)
 	// If the log has gaps, the rest of an erased part stays for a while.
-	return w.exec("INSERT INTO remains (thread, before, since) SELECT ?1, ?2, ?3 WHERE ?2 > 1", id, r.N, millis(now))
+	w.exec("INSERT INTO remains (thread, before, since) SELECT ?1, ?2, ?3 WHERE ?2 > 1", id, r.N, millis(now))
 }
 
-func (w *writer) restoreEntry(r memory.Record) error {
-	var id int64
-	if found, err := w.queryRow("SELECT id FROM thread WHERE name = ?", []any{r.Thread}, &id); err != nil || !found {
-		return err
+func (w *writer) restoreEntry(r memory.Record) {
+	id, ok := w.restored(r)
+	if !ok {
+		return
 	}
-	entry, err := w.insertEntry(&letter{at: r.At, kind: memory.Decode(r.Value).Kind(), raw: r.Value})
-	if err != nil {
-		return err
-	}
+	entry := w.insertEntry(&letter{at: r.At, kind: memory.Decode(r.Value).Kind(), raw: r.Value})
 	query := "INSERT INTO log (thread, seq, entry) VALUES (?, ?, ?)"
 	if r.Kind == memory.RecordInbox {
 		query = "INSERT INTO inbox (thread, n, entry) VALUES (?, ?, ?)"
 	}
-	if err := w.exec(query, id, r.N, entry); err != nil {
-		return err
-	}
+	w.exec(query, id, r.N, entry)
 	thread, err := chat.ParseThreadID(r.Thread)
-	if err != nil {
-		return err
-	}
+	w.fail(err)
 	own, elsewhere := r.Refs(thread)
 	for _, ref := range append(own, elsewhere...) {
-		if err := w.indexMessage(id, ref); err != nil {
-			return err
-		}
+		w.indexMessage(id, ref)
 	}
-	return nil
-}
-
-func gone(t memory.ThreadState) int {
-	if t.Gone {
-		return 1
-	}
-	return 0
-}
-
-func (w *writer) restoreFile(r memory.Record) error {
-	var id int64
-	if found, err := w.queryRow("SELECT id FROM thread WHERE name = ?", []any{r.Thread}, &id); err != nil || !found {
-		return err
-	}
-	var one int
-	if known, err := w.queryRow("SELECT 1 FROM blob WHERE thread = ? AND name = ?", []any{id, r.Key}, &one); known || err != nil {
-		return err
-	}
-	content, err := w.insert("INSERT INTO content (data) VALUES (?)", r.Value)
-	if err != nil {
-		return err
-	}
-	return w.exec("INSERT INTO blob (thread, name, size, content) VALUES (?, ?, ?, ?)", id, r.Key, len(r.Value), content)
 }

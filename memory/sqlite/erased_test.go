@@ -201,33 +201,22 @@ func TestSweepPlans(t *testing.T) {
 	mustPut(t, s, "a", message("m1", "hi"))
 	before := map[string]bool{}
 	var queries []string
-	err := s.do(t.Context(), func(w *writer) error {
+	err := s.do(t.Context(), "sweep", func(w *writer) {
 		for q := range w.stmts {
 			before[q] = true
 		}
-		if err := w.exec("UPDATE thread SET woken = 0, touched = 0"); err != nil {
-			return err
-		}
-		if err := w.exec("INSERT INTO waiting VALUES (x'00', 99, 0)"); err != nil {
-			return err
-		}
-		if err := w.exec("INSERT INTO rubbish VALUES (99)"); err != nil {
-			return err
-		}
-		if err := w.exec("INSERT INTO remains VALUES (77, 1, 0)"); err != nil {
-			return err
-		}
-		for _, part := range []func(*writer) (int, error){s.sweepEvents, s.sweepWaiting, s.sweepCounters, s.expire, s.sweepRemains, s.sweepRubbish} {
-			if _, err := part(w); err != nil {
-				return err
-			}
+		w.exec("UPDATE thread SET woken = 0, touched = 0")
+		w.exec("INSERT INTO waiting VALUES (x'00', 99, 0)")
+		w.exec("INSERT INTO rubbish VALUES (99)")
+		w.exec("INSERT INTO remains VALUES (77, 1, 0)")
+		for _, part := range []func(*writer) int{s.sweepEvents, s.sweepWaiting, s.sweepCounters, s.expire, s.sweepRemains, s.sweepRubbish} {
+			part(w)
 		}
 		for q := range w.stmts {
 			if !before[q] && !strings.HasPrefix(q, "INSERT INTO") && q != "UPDATE thread SET woken = 0, touched = 0" {
 				queries = append(queries, q)
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -263,11 +252,7 @@ func TestKeptFromTheLastCommit(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{Keep: time.Hour, Now: c.now})
 	expired := func() (n int) {
 		t.Helper()
-		err := s.do(t.Context(), func(w *writer) (err error) {
-			n, err = s.expire(w)
-			return err
-		})
-		if err != nil {
+		if err := s.do(t.Context(), "expire", func(w *writer) { n = s.expire(w) }); err != nil {
 			t.Fatal(err)
 		}
 		return n

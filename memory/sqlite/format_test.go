@@ -40,7 +40,7 @@ func written(t *testing.T, format int) (path string) {
 	if _, err := s.Put(t.Context(), onBoard("a"), message("m1", "hi")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.do(t.Context(), func(w *writer) error { return w.exec(fmt.Sprintf("PRAGMA user_version = %d", format)) }); err != nil {
+	if err := s.do(t.Context(), "format", func(w *writer) { w.exec(fmt.Sprintf("PRAGMA user_version = %d", format)) }); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, s)

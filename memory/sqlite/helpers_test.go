@@ -135,10 +135,9 @@ func gate(t *testing.T, s *Store) (open func()) {
 	closed, entered := make(chan struct{}), make(chan struct{})
 	enter := sync.OnceFunc(func() { close(entered) })
 	go func() {
-		_ = s.do(context.Background(), func(*writer) error {
+		_ = s.do(context.Background(), "wait", func(*writer) {
 			enter()
 			<-closed
-			return nil
 		})
 	}()
 	<-entered
@@ -158,7 +157,7 @@ func queued(t *testing.T, s *Store, o *op) {
 }
 
 // together runs operations as one transaction and gives their errors.
-func together(t *testing.T, s *Store, ops ...func(*writer) error) []error {
+func together(t *testing.T, s *Store, ops ...func(*writer)) []error {
 	t.Helper()
 	open := gate(t, s)
 	errs := make([]error, len(ops))

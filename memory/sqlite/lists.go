@@ -115,15 +115,11 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 		}
 		return value, nil
 	}
-	err := s.do(ctx, func(w *writer) error {
-		_, err := w.queryRow(`INSERT INTO counter (name, value, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET
+	err := s.do(ctx, "count", func(w *writer) {
+		w.queryRow(`INSERT INTO counter (name, value, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET
 			value = CASE WHEN until < ?4 THEN ?2 ELSE value + ?2 END,
 			until = CASE WHEN until < ?4 THEN ?3 ELSE until END RETURNING value`,
 			[]any{name, n, millis(now.Add(ttl)), millis(now)}, &value)
-		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count: %w", err)
-	}
-	return value, nil
+	return value, err
 }

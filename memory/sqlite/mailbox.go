@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -12,7 +13,7 @@ import (
 type op struct {
 	// do runs inside the shared transaction. It may run more than once; the last time
 	// counts.
-	do    func(*writer) error
+	do    func(*writer)
 	after func() // runs after the commit, in the order of the operations
 	wrote bool   // the committed transaction changed a row
 	err   error
@@ -130,6 +131,14 @@ func (s *Store) submit(ctx context.Context, o *op) error {
 	return o.err
 }
 
-func (s *Store) do(ctx context.Context, f func(*writer) error) error {
-	return s.submit(ctx, &op{do: f})
+// do is submit for the operation that an error names, and for what comes after it.
+func (s *Store) do(ctx context.Context, what string, f func(*writer), after ...func()) error {
+	o := &op{do: f}
+	if len(after) > 0 {
+		o.after = after[0]
+	}
+	if err := s.submit(ctx, o); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }

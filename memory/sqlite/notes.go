@@ -8,41 +8,32 @@ import (
 
 // Note implements memory.Notes.
 func (s *Store) Note(ctx context.Context, name string, value []byte) error {
-	err := s.do(ctx, func(w *writer) error { return w.note(name, value) })
-	if err != nil {
-		return fmt.Errorf("note %s: %w", name, err)
-	}
-	return nil
+	return s.do(ctx, "note "+name, func(w *writer) { w.note(name, value) })
 }
 
 // Swap implements memory.Notes.
 func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done bool, err error) {
-	err = s.submit(ctx, &op{do: func(w *writer) error {
+	err = s.do(ctx, "note "+name, func(w *writer) {
 		var noted []byte
-		if _, err := w.queryRow("SELECT value FROM note WHERE name = ?", []any{name}, &noted); err != nil {
-			return err
-		}
+		w.queryRow("SELECT value FROM note WHERE name = ?", []any{name}, &noted)
 		same, stands := bytes.Equal(noted, value), bytes.Equal(noted, old)
-		if done = same || stands; same || !stands {
-			return nil
+		if done = same || stands; stands && !same {
+			w.note(name, value)
 		}
-		return w.note(name, value)
-	}, after: func() {
+	}, func() {
 		if done && len(value) < len(old) { // something of it was erased
 			s.purge.request()
 		}
-	}})
-	if err != nil {
-		return false, fmt.Errorf("note %s: %w", name, err)
-	}
-	return done, nil
+	})
+	return done && err == nil, err
 }
 
-func (w *writer) note(name string, value []byte) error {
+func (w *writer) note(name string, value []byte) {
 	if len(value) == 0 {
-		return w.exec("DELETE FROM note WHERE name = ?", name)
+		w.exec("DELETE FROM note WHERE name = ?", name)
+		return
 	}
-	return w.exec("INSERT INTO note (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2", name, value)
+	w.exec("INSERT INTO note (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2", name, value)
 }
 
 // Noted implements memory.Notes.

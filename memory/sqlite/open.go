@@ -224,11 +224,7 @@ func (s *Store) Silent(_ context.Context, _ chat.ThreadID, process string) (time
 // Ping implements memory.Store. What is not committed never reaches the disk, so
 // it commits a page.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.do(ctx, ping)
-	if err != nil {
-		return fmt.Errorf("the store takes no writes: %w", err)
-	}
-	return nil
+	return s.do(ctx, "the store takes no writes", ping)
 }
 
 // Close implements memory.Store. Held runs are lost; their commits stay.

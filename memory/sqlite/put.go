@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,20 +18,16 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 	p.events(thread.Platform, thread.Channel, eventIDs)
 	p.message(thread)
 	var fresh bool
-	o := &op{do: func(w *writer) (err error) {
-		if fresh, err = w.recordEvents(p); err != nil || !fresh {
-			return err
+	err = s.do(ctx, "put "+p.kind, func(w *writer) {
+		if fresh = w.recordEvents(p); fresh {
+			w.addToInbox(thread, p)
 		}
-		return w.addToInbox(thread, p)
-	}, after: func() {
+	}, func() {
 		if fresh {
 			s.queue.wake(thread.Platform, thread.String())
 		}
-	}}
-	if err := s.submit(ctx, o); err != nil {
-		return false, fmt.Errorf("put %s: %w", body.Kind(), err)
-	}
-	return fresh, nil
+	})
+	return fresh && err == nil, err
 }
 
 // PutRef implements memory.Store.
@@ -44,22 +39,17 @@ func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Bod
 	p.events(ref.Platform, ref.Channel, eventIDs)
 	var fresh bool
 	var name string
-	o := &op{do: func(w *writer) (err error) {
+	err = s.do(ctx, "put "+p.kind, func(w *writer) {
 		name = ""
-		if fresh, err = w.recordEvents(p); err != nil || !fresh {
-			return err
+		if fresh = w.recordEvents(p); fresh {
+			name = w.putRef(ref, p)
 		}
-		name, err = w.putRef(ref, p)
-		return err
-	}, after: func() {
+	}, func() {
 		if name != "" {
 			s.queue.wake(ref.Platform, name)
 		}
-	}}
-	if err := s.submit(ctx, o); err != nil {
-		return false, fmt.Errorf("put %s: %w", body.Kind(), err)
-	}
-	return fresh, nil
+	})
+	return fresh && err == nil, err
 }
 
 // letter is an entry on its way into an inbox.
@@ -108,21 +98,18 @@ func reachable(thread chat.ThreadID, ref chat.MessageRef) bool {
 
 // recordEvents records the event ids and returns true, or returns false if one of them
 // is known.
-func (w *writer) recordEvents(l *letter) (bool, error) {
+func (w *writer) recordEvents(l *letter) bool {
 	if len(l.ids) == 0 {
-		return true, nil
+		return true
 	}
 	var one int
-	known, err := w.queryRow("SELECT 1 FROM event WHERE id IN (?"+strings.Repeat(", ?", len(l.ids)-1)+") LIMIT 1", l.ids, &one)
-	if known || err != nil {
-		return false, err
+	if w.queryRow("SELECT 1 FROM event WHERE id IN (?"+strings.Repeat(", ?", len(l.ids)-1)+") LIMIT 1", l.ids, &one) {
+		return false
 	}
 	for _, id := range l.ids {
-		if err := w.exec("INSERT OR IGNORE INTO event (id, at) VALUES (?, ?)", id, l.at); err != nil {
-			return false, err
-		}
+		w.exec("INSERT OR IGNORE INTO event (id, at) VALUES (?, ?)", id, l.at)
 	}
-	return true, nil
+	return true
 }
 
 // touchThread finds or makes the row of a thread. A thread that was erased for its age
@@ -136,74 +123,48 @@ const touchThread = `INSERT INTO thread (name, platform, seq, touched, woken, la
 	RETURNING id`
 
 // addToInbox appends to the inbox of a thread and wakes it.
-func (w *writer) addToInbox(thread chat.ThreadID, l *letter) error {
+func (w *writer) addToInbox(thread chat.ThreadID, l *letter) {
 	var id int64
-	if _, err := w.queryRow(touchThread, []any{thread.String(), thread.Platform, l.at, l.at, l.last, l.sent}, &id); err != nil {
-		return err
+	w.queryRow(touchThread, []any{thread.String(), thread.Platform, l.at, l.at, l.last, l.sent}, &id)
+	w.insertInbox(id, w.insertEntry(l))
+	if !l.ref.IsZero() {
+		w.indexMessage(id, l.ref)
 	}
-	if err := w.appendToInbox(id, l); err != nil {
-		return err
-	}
-	if l.ref.IsZero() {
-		return nil
-	}
-	return w.indexMessage(id, l.ref)
 }
 
 // putRef appends to the inbox of the thread that has a message, and returns its name.
 // While no thread has the message it keeps the entry.
-func (w *writer) putRef(ref chat.MessageRef, l *letter) (name string, err error) {
+func (w *writer) putRef(ref chat.MessageRef, l *letter) (name string) {
 	var id int64
-	known, err := w.queryRow("SELECT thread FROM ref WHERE ref = ?", []any{refKey(ref)}, &id)
-	if err != nil {
-		return "", err
-	}
-	if !known {
-		entry, err := w.insertEntry(l)
-		if err != nil {
-			return "", err
-		}
-		return "", w.exec("INSERT INTO waiting (ref, entry, at) VALUES (?, ?, ?)", refKey(ref), entry, l.at)
+	if !w.queryRow("SELECT thread FROM ref WHERE ref = ?", []any{refKey(ref)}, &id) {
+		w.exec("INSERT INTO waiting (ref, entry, at) VALUES (?, ?, ?)", refKey(ref), w.insertEntry(l), l.at)
+		return ""
 	}
 	const wake = "UPDATE thread SET woken = CASE woken WHEN 0 THEN ?2 ELSE woken END WHERE id = ?1 RETURNING name"
-	if _, err := w.queryRow(wake, []any{id, l.at}, &name); err != nil {
-		return "", err
-	}
-	return name, w.appendToInbox(id, l)
-}
-
-func (w *writer) appendToInbox(id int64, l *letter) error {
-	entry, err := w.insertEntry(l)
-	if err != nil {
-		return err
-	}
-	return w.insertInbox(id, entry)
+	w.queryRow(wake, []any{id, l.at}, &name)
+	w.insertInbox(id, w.insertEntry(l))
+	return name
 }
 
 // insertEntry writes an entry that neither inbox nor log names yet.
-func (w *writer) insertEntry(l *letter) (int64, error) {
+func (w *writer) insertEntry(l *letter) int64 {
 	return w.insert("INSERT INTO entry (at, kind, body) VALUES (?, ?, ?)", l.at, l.kind, l.raw)
 }
 
-func (w *writer) insertInbox(thread, entry int64) error {
-	return w.exec("INSERT INTO inbox (thread, n, entry) VALUES (?1, 1 + coalesce((SELECT max(n) FROM inbox WHERE thread = ?1), 0), ?2)", thread, entry)
+func (w *writer) insertInbox(thread, entry int64) {
+	w.exec("INSERT INTO inbox (thread, n, entry) VALUES (?1, 1 + coalesce((SELECT max(n) FROM inbox WHERE thread = ?1), 0), ?2)", thread, entry)
 }
 
 // indexMessage makes a message name a thread, and moves the entries that waited for the
 // message into the inbox.
-func (w *writer) indexMessage(thread int64, ref chat.MessageRef) error {
+func (w *writer) indexMessage(thread int64, ref chat.MessageRef) {
 	name := refKey(ref)
-	if err := w.exec("INSERT OR IGNORE INTO ref (ref, thread) VALUES (?, ?)", name, thread); err != nil {
-		return err
-	}
-	entries, err := queryAll(w, "SELECT entry FROM waiting WHERE ref = ? ORDER BY entry", []any{name}, scanID)
-	if err != nil || len(entries) == 0 {
-		return err
-	}
+	w.exec("INSERT OR IGNORE INTO ref (ref, thread) VALUES (?, ?)", name, thread)
+	entries := queryAll(w, "SELECT entry FROM waiting WHERE ref = ? ORDER BY entry", []any{name}, scanID)
 	for _, e := range entries {
-		if err := w.insertInbox(thread, e); err != nil {
-			return err
-		}
+		w.insertInbox(thread, e)
 	}
-	return w.exec("DELETE FROM waiting WHERE ref = ?", name)
+	if len(entries) > 0 {
+		w.exec("DELETE FROM waiting WHERE ref = ?", name)
+	}
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"nod/chat"
 	"nod/memory"
@@ -13,17 +12,11 @@ import (
 // the thread.
 func (s *Store) Refer(ctx context.Context, ref chat.MessageRef, thread chat.ThreadID) error {
 	at := millis(s.now())
-	o := &op{do: func(w *writer) error {
+	return s.do(ctx, "refer to a thread", func(w *writer) {
 		var id int64
-		if _, err := w.queryRow(touchThread, []any{thread.String(), thread.Platform, at, at, "", 0}, &id); err != nil {
-			return err
-		}
-		return w.indexMessage(id, ref)
-	}, after: func() { s.queue.wake(thread.Platform, thread.String()) }}
-	if err := s.submit(ctx, o); err != nil {
-		return fmt.Errorf("refer to a thread: %w", err)
-	}
-	return nil
+		w.queryRow(touchThread, []any{thread.String(), thread.Platform, at, at, "", 0}, &id)
+		w.indexMessage(id, ref)
+	}, func() { s.queue.wake(thread.Platform, thread.String()) })
 }
 
 var _ memory.Referrer = (*Store)(nil)

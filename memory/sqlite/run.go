@@ -144,45 +144,42 @@ func (h *held) settle(t *turn) {
 
 // Commit implements memory.Store.
 func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
-	t, err := s.commit(ctx, run, nil, bodies)
+	t, err := s.commit(ctx, "commit", run, nil, bodies)
 	if err != nil {
-		return nil, fenced("commit", err)
+		return nil, err
 	}
 	return entries(t.arrived), nil
 }
 
 // Finish implements memory.Store.
 func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, bodies ...memory.Body) (more bool, err error) {
-	t, err := s.commit(ctx, run, &wakeAt, bodies)
-	if err != nil {
-		return false, fenced("finish", err)
-	}
-	return !t.released, nil
+	t, err := s.commit(ctx, "finish", run, &wakeAt, bodies)
+	return err == nil && !t.released, err
 }
 
 // commit is one transaction. With wakeAt it releases the thread, unless something arrived.
-func (s *Store) commit(ctx context.Context, run *memory.Run, wakeAt *time.Time, bodies []memory.Body) (*turn, error) {
+func (s *Store) commit(ctx context.Context, what string, run *memory.Run, wakeAt *time.Time, bodies []memory.Body) (*turn, error) {
 	h := of(run)
 	now := s.now()
 	own := make([]row, len(bodies))
 	for i, b := range bodies {
 		l, err := newLetter(b, now)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		own[i] = row{seq: h.seq + uint64(len(h.seen)+i) + 1, at: l.at, kind: l.kind, raw: l.raw, body: b}
 	}
 	var t *turn
-	o := &op{do: func(w *writer) error {
+	err := s.do(ctx, what, func(w *writer) {
 		if !s.queue.holds(h) {
-			return memory.ErrFenced
+			w.fail(memory.ErrFenced)
+			return
 		}
 		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
-		if err := t.commit(h, own); err != nil || wakeAt == nil || len(t.arrived) > 0 {
-			return err
+		if t.commit(h, own); wakeAt != nil && len(t.arrived) == 0 {
+			t.release(*wakeAt)
 		}
-		return t.release(*wakeAt)
-	}, after: func() {
+	}, func() {
 		if t.erased {
 			s.purge.request()
 			s.clean()
@@ -195,17 +192,11 @@ func (s *Store) commit(ctx context.Context, run *memory.Run, wakeAt *time.Time, 
 			s.queue.release(h)
 			s.queue.noteDeadline(*wakeAt)
 		}
-	}}
-	err := s.submit(ctx, o)
-	return t, err
-}
-
-// fenced returns ErrFenced unwrapped, and wraps any other error.
-func fenced(what string, err error) error {
+	})
 	if errors.Is(err, memory.ErrFenced) {
-		return memory.ErrFenced
+		err = memory.ErrFenced
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return t, err
 }
 
 // Handoff implements memory.Store. The file still says woken, and the thread goes to

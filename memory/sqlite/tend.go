@@ -131,7 +131,7 @@ func (s *Store) clean() {
 
 // part is a part of the sweep. do deletes a portion and returns its size.
 type part struct {
-	do   func(*writer) (int, error)
+	do   func(*writer) int
 	text bool // deleted text must become unreadable
 }
 
@@ -142,10 +142,7 @@ const portion = 200
 func (s *Store) portions(p part) error {
 	for found := false; ; found = true {
 		n := 0
-		err := s.submit(background, &op{do: func(w *writer) (err error) {
-			n, err = p.do(w)
-			return err
-		}, after: func() {
+		err := s.submit(background, &op{do: func(w *writer) { n = p.do(w) }, after: func() {
 			if n == 0 && found && p.text {
 				s.purge.request()
 			}
@@ -156,112 +153,81 @@ func (s *Store) portions(p part) error {
 	}
 }
 
-func (s *Store) sweepEvents(w *writer) (int, error) {
-	n, err := w.execCount("DELETE FROM event WHERE id IN (SELECT id FROM event WHERE at < ? LIMIT ?)",
-		millis(s.now().Add(-memory.EventTTL)), portion)
-	return int(n), err
+func (s *Store) sweepEvents(w *writer) int {
+	return int(w.exec("DELETE FROM event WHERE id IN (SELECT id FROM event WHERE at < ? LIMIT ?)", millis(s.now().Add(-memory.EventTTL)), portion))
 }
 
-func (s *Store) sweepCounters(w *writer) (int, error) {
-	n, err := w.execCount("DELETE FROM counter WHERE name IN (SELECT name FROM counter WHERE until < ? LIMIT ?)", millis(s.now()), portion)
-	return int(n), err
+func (s *Store) sweepCounters(w *writer) int {
+	return int(w.exec("DELETE FROM counter WHERE name IN (SELECT name FROM counter WHERE until < ? LIMIT ?)", millis(s.now()), portion))
 }
 
 // sweepRubbish erases one file, which may be large.
-func (s *Store) sweepRubbish(w *writer) (int, error) {
+func (s *Store) sweepRubbish(w *writer) int {
 	var content int64
-	found, err := w.queryRow("SELECT content FROM rubbish LIMIT 1", nil, &content)
-	if err != nil || !found {
-		return 0, err
+	if !w.queryRow("SELECT content FROM rubbish LIMIT 1", nil, &content) {
+		return 0
 	}
-	if err := w.exec("DELETE FROM content WHERE id = ?", content); err != nil {
-		return 0, err
-	}
-	return 1, w.exec("DELETE FROM rubbish WHERE content = ?", content)
+	w.exec("DELETE FROM content WHERE id = ?", content)
+	return int(w.exec("DELETE FROM rubbish WHERE content = ?", content))
 }
 
-func (s *Store) sweepWaiting(w *writer) (int, error) {
+func (s *Store) sweepWaiting(w *writer) int {
 	type early struct {
 		ref   []byte
 		entry int64
 	}
-	old, err := queryAll(w, "SELECT ref, entry FROM waiting WHERE at < ? LIMIT ?", []any{millis(s.now().Add(-memory.RefWait)), portion},
+	old := queryAll(w, "SELECT ref, entry FROM waiting WHERE at < ? LIMIT ?", []any{millis(s.now().Add(-memory.RefWait)), portion},
 		func(r *sql.Rows) (e early, err error) { return e, r.Scan(&e.ref, &e.entry) })
 	for _, e := range old {
-		if err == nil {
-			err = w.exec("DELETE FROM entry WHERE id = ?", e.entry)
-		}
-		if err == nil {
-			err = w.exec("DELETE FROM waiting WHERE ref = ? AND entry = ?", e.ref, e.entry)
-		}
+		w.exec("DELETE FROM entry WHERE id = ?", e.entry)
+		w.exec("DELETE FROM waiting WHERE ref = ? AND entry = ?", e.ref, e.entry)
 	}
-	return len(old), err
+	return len(old)
 }
 
 // expire erases threads that nobody touched for long. A thread with a deadline stays,
 // since people wait for its outcome. The rows stay for a while, so that nothing happens
 // twice.
-func (s *Store) expire(w *writer) (int, error) {
+func (s *Store) expire(w *writer) (done int) {
 	if s.keep <= 0 {
-		return 0, nil
+		return 0
 	}
 	type old struct {
 		id   int64
 		name string
 		seq  uint64
 	}
-	threads, err := queryAll(w, "SELECT id, name, seq FROM thread WHERE gone = 0 AND touched < ? AND woken = 0 AND wake_at = 0 ORDER BY touched LIMIT ?",
+	threads := queryAll(w, "SELECT id, name, seq FROM thread WHERE gone = 0 AND touched < ? AND woken = 0 AND wake_at = 0 ORDER BY touched LIMIT ?",
 		[]any{millis(s.now().Add(-s.keep)), portion}, func(r *sql.Rows) (t old, err error) { return t, r.Scan(&t.id, &t.name, &t.seq) })
-	if err != nil {
-		return 0, err
-	}
-	done, rows := 0, uint64(0)
+	rows := uint64(0)
 	for _, t := range threads {
 		if rows > 10*portion { // roughly: erased rows count too
 			break
 		}
-		if err := w.erase(t.id, t.seq+1, s.now()); err != nil {
-			return 0, err
-		}
-		if err := w.exec("UPDATE thread SET base = seq + 1, gone = 1, wake_at = 0, last_ref = '', last_sent = 0 WHERE id = ?", t.id); err != nil {
-			return 0, err
-		}
-		if err := w.auditErased(t.name, s.now()); err != nil {
-			return 0, err
-		}
+		w.erase(t.id, t.seq+1, s.now())
+		w.exec("UPDATE thread SET base = seq + 1, gone = 1, wake_at = 0, last_ref = '', last_sent = 0 WHERE id = ?", t.id)
+		w.auditErased(t.name, s.now())
 		s.recent.Take(t.name) // a new thread of this name must not find it
 		done, rows = done+1, rows+t.seq
 	}
-	return done, nil
+	return done
 }
 
 // sweepRemains deletes the rest of an erased log, once no event of it can come again.
 // It deletes the thread's row too, if nothing came since; the floor continues its seq.
-func (s *Store) sweepRemains(w *writer) (int, error) {
+func (s *Store) sweepRemains(w *writer) int {
 	type left struct {
 		thread int64
 		before uint64
 	}
-	threads, err := queryAll(w, "SELECT thread, before FROM remains WHERE since < ? ORDER BY since LIMIT ?",
+	threads := queryAll(w, "SELECT thread, before FROM remains WHERE since < ? ORDER BY since LIMIT ?",
 		[]any{millis(s.now().Add(-s.keep - memory.EventTTL)), portion}, func(r *sql.Rows) (l left, err error) { return l, r.Scan(&l.thread, &l.before) })
-	if err != nil {
-		return 0, err
-	}
 	for _, t := range threads {
-		for _, q := range []struct {
-			query string
-			args  []any
-		}{
-			{"DELETE FROM entry WHERE id IN (SELECT entry FROM log WHERE thread = ? AND seq < ?)", []any{t.thread, t.before}},
-			{"DELETE FROM log WHERE thread = ? AND seq < ?", []any{t.thread, t.before}},
-			{"UPDATE number SET value = max(value, coalesce((SELECT seq FROM thread WHERE id = ? AND gone = 1), 0)) WHERE name = 'floor'", []any{t.thread}},
-			{"DELETE FROM thread WHERE id = ? AND gone = 1 AND woken = 0", []any{t.thread}},
-			{"DELETE FROM remains WHERE thread = ?", []any{t.thread}},
-		} {
-			if err := w.exec(q.query, q.args...); err != nil {
-				return 0, err
-			}
-		}
+		w.exec("DELETE FROM entry WHERE id IN (SELECT entry FROM log WHERE thread = ? AND seq < ?)", t.thread, t.before)
+		w.exec("DELETE FROM log WHERE thread = ? AND seq < ?", t.thread, t.before)
+		w.exec("UPDATE number SET value = max(value, coalesce((SELECT seq FROM thread WHERE id = ? AND gone = 1), 0)) WHERE name = 'floor'", t.thread)
+		w.exec("DELETE FROM thread WHERE id = ? AND gone = 1 AND woken = 0", t.thread)
+		w.exec("DELETE FROM remains WHERE thread = ?", t.thread)
 	}
-	return len(threads), nil
+	return len(threads)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,6 +17,7 @@ type writer struct {
 	stmts  map[string]*sql.Stmt
 	direct func(chat.ThreadID) bool
 
+	err     error // of the operation that runs: after it the operation's queries do nothing
 	unmoved int   // frames that are not in the file yet
 	unsaved bool  // the log has no name any more, and is not in the file
 	broken  error // nothing more may be written over this connection
@@ -75,8 +77,7 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// execute executes a query. Its result says how many rows it changed, and the id of a new
-// row.
+// execute executes a query that is no operation's, or the query of one.
 func (w *writer) execute(query string, args ...any) (sql.Result, error) {
 	st, err := w.stmt(query)
 	if err != nil {
@@ -86,73 +87,92 @@ func (w *writer) execute(query string, args ...any) (sql.Result, error) {
 	return res, w.noteDisk(err)
 }
 
-// execCount executes a query and counts the changed rows.
-func (w *writer) execCount(query string, args ...any) (int64, error) {
-	res, err := w.execute(query, args...)
-	if err != nil {
-		return 0, err
+// fail notes the error of an operation; the first one counts.
+func (w *writer) fail(err error) { w.err = cmp.Or(w.err, err) }
+
+// exec executes a query of an operation, and counts the changed rows.
+func (w *writer) exec(query string, args ...any) (changed int64) {
+	changed, _ = w.result(query, args)
+	return changed
+}
+
+// insert executes a query of an operation, and gives the id of the new row.
+func (w *writer) insert(query string, args ...any) (id int64) {
+	_, id = w.result(query, args)
+	return id
+}
+
+func (w *writer) result(query string, args []any) (changed, id int64) {
+	if w.err != nil {
+		return 0, 0
 	}
-	return res.RowsAffected()
-}
-
-// insert executes a query and returns the id of the new row.
-func (w *writer) insert(query string, args ...any) (int64, error) {
 	res, err := w.execute(query, args...)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		changed, _ = res.RowsAffected() // SQLite knows both
+		id, _ = res.LastInsertId()
 	}
-	return res.LastInsertId()
+	w.err = err
+	return changed, id
 }
 
-func (w *writer) exec(query string, args ...any) error {
-	_, err := w.execute(query, args...)
-	return err
-}
-
-// queryRow reads one row; ok is false if there is none.
-func (w *writer) queryRow(query string, args []any, into ...any) (ok bool, err error) {
-	st, err := w.stmt(query)
+// queryRow reads one row; false if there is none.
+func (w *writer) queryRow(query string, args []any, into ...any) bool {
+	st, err := w.prepared(query)
 	if err != nil {
-		return false, err
+		return false
 	}
 	err = st.QueryRowContext(background, args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+		return false
 	}
-	return err == nil, w.noteDisk(err)
+	w.err = w.noteDisk(err)
+	return err == nil
 }
 
 // queryAll reads rows, with one call of scan for each.
-func queryAll[T any](w *writer, query string, args []any, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	st, err := w.stmt(query)
+func queryAll[T any](w *writer, query string, args []any, scan func(*sql.Rows) (T, error)) (out []T) {
+	st, err := w.prepared(query)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	rows, err := st.QueryContext(background, args...)
-	if err != nil {
-		return nil, w.noteDisk(err)
+	if err == nil {
+		out, err = gather(rows, scan)
 	}
-	out, err := gather(rows, scan)
-	return out, w.noteDisk(err)
+	w.err = w.noteDisk(err)
+	return out
+}
+
+// prepared gives a statement of an operation, unless the operation has failed.
+func (w *writer) prepared(query string) (st *sql.Stmt, err error) {
+	if w.err == nil {
+		st, w.err = w.stmt(query)
+	}
+	return st, w.err
 }
 
 func scanID(r *sql.Rows) (n int64, err error) { return n, r.Scan(&n) }
 
 // changes counts the changed rows of the connection.
 func (w *writer) changes() (n int64) {
-	_, _ = w.queryRow("SELECT total_changes()", nil, &n) // it reads no file
+	w.queryRow("SELECT total_changes()", nil, &n)
 	return n
 }
 
 // Transactions.
 
-func (w *writer) rollback() error { return w.exec("ROLLBACK") }
+func (w *writer) rollback() error { return w.transact("ROLLBACK") }
+
+func (w *writer) transact(word string) error {
+	_, err := w.execute(word)
+	return err
+}
 
 func (w *writer) begin() error {
 	if w.broken != nil {
 		return w.broken
 	}
-	return w.exec("BEGIN IMMEDIATE")
+	return w.transact("BEGIN IMMEDIATE")
 }
 
 // commit flushes the transaction.
@@ -160,5 +180,5 @@ func (w *writer) commit() error {
 	if w.broken != nil {
 		return w.broken
 	}
-	return w.exec("COMMIT")
+	return w.transact("COMMIT")
 }

@@ -20,22 +20,23 @@ import (
 func TestOwnError(t *testing.T) {
 	t.Parallel()
 	own := errors.New("own error")
-	for name, fail := range map[string]func(*writer) error{
-		"of the operation":              func(*writer) error { return own },
-		"that ends the transaction":     func(w *writer) error { return errors.Join(own, w.rollback()) },
-		"of a statement that is broken": func(w *writer) error { return errors.Join(own, w.exec("INSERT INTO number VALUES ('ping', 1)")) },
+	for name, fail := range map[string]func(*writer){
+		"of the operation":          func(w *writer) { w.fail(own) },
+		"that ends the transaction": func(w *writer) { w.fail(errors.Join(own, w.rollback())) },
+		"of a statement that is broken": func(w *writer) {
+			w.exec("INSERT INTO number VALUES ('ping', 1)")
+			w.err = errors.Join(own, w.err)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
-			note := func(name string) func(*writer) error {
-				return func(w *writer) error { return w.exec("INSERT INTO number VALUES (?, 1)", name) }
+			note := func(name string) func(*writer) {
+				return func(w *writer) { w.exec("INSERT INTO number VALUES (?, 1)", name) }
 			}
-			errs := together(t, s, note("one"), func(w *writer) error {
-				if err := note("undone")(w); err != nil {
-					return err
-				}
-				return fail(w)
+			errs := together(t, s, note("one"), func(w *writer) {
+				note("undone")(w)
+				fail(w)
 			}, note("two"))
 			if errs[0] != nil || !errors.Is(errs[1], own) || errs[2] != nil {
 				t.Errorf("errors %v, want only the second", errs)
@@ -55,7 +56,7 @@ func TestTakenBack(t *testing.T) {
 	open := gate(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := false
-	o := &op{do: func(*writer) error { ran = true; return nil }}
+	o := &op{do: func(*writer) { ran = true }}
 	done := make(chan error)
 	go func() { done <- s.submit(ctx, o) }()
 	queued(t, s, o)
@@ -76,7 +77,7 @@ func TestFencedByTheLog(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 	mustPut(t, s, "a", message("m1", "hi"))
 	run := mustNext(t, s)
-	if err := s.do(t.Context(), func(w *writer) error { return w.exec("UPDATE thread SET seq = seq + 1") }); err != nil {
+	if err := s.do(t.Context(), "seq", func(w *writer) { w.exec("UPDATE thread SET seq = seq + 1") }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Commit(t.Context(), run, memory.Ended{Turn: 1}); !errors.Is(err, memory.ErrFenced) {
@@ -221,11 +222,9 @@ func TestLongAudit(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 	const n = 2*pageSize + 7
-	err := s.do(t.Context(), func(w *writer) error {
-		if err := w.audit(slices.Repeat([]memory.AuditLine{{Thread: onBoard("a")}}, n)); err != nil {
-			return err
-		}
-		return w.exec("UPDATE audit SET line = x'ff' WHERE id = ?", pageSize)
+	err := s.do(t.Context(), "audit", func(w *writer) {
+		w.audit(slices.Repeat([]memory.AuditLine{{Thread: onBoard("a")}}, n))
+		w.exec("UPDATE audit SET line = x'ff' WHERE id = ?", pageSize)
 	})
 	if err != nil {
 		t.Fatal(err)
