@@ -31,7 +31,7 @@ var functions = map[string]mathFunction{
 	"sum": {1, many, sum}, "mean": {1, many, mean},
 	"ln": {1, 1, ln}, "exp": {1, 1, exponential}, "log": {1, 2, logarithm},
 	"log10": {1, 1, logarithmTo(10)}, "log2": {1, 1, logarithmTo(2)},
-	"factorial": {1, 1, factorial}, "gcd": {2, 2, gcd}, "lcm": {2, 2, lcm},
+	"factorial": {1, 1, factorial}, "gcd": {2, 2, ofSizes(gcd)}, "lcm": {2, 2, ofSizes(lcm)},
 	"sin": {1, 1, sine}, "cos": {1, 1, cosine}, "tan": {1, 1, tangent},
 	"asin": {1, 1, inverse(math.Asin, 1)}, "acos": {1, 1, inverse(math.Acos, 1)},
 	"atan": {1, 1, inverse(math.Atan, math.MaxFloat64)},
@@ -62,9 +62,9 @@ func (f mathFunction) call(name string, x []*number) (*number, error) {
 	if len(x) < f.least || len(x) > f.most {
 		return nil, fmt.Errorf("%s takes %s, not %d", name, f.arity(), len(x))
 	}
-	out, err := f.apply(x)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	out := f.apply(x...)
+	if out.err != nil {
+		return nil, fmt.Errorf("%s: %w", name, out.err)
 	}
 	return out, nil
 }
@@ -83,7 +83,7 @@ func (f mathFunction) arity() string {
 
 // arithmetic makes a function of an operation that apd has.
 func arithmetic(op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) operation {
-	return func(x []*number) (*number, error) {
+	return func(x ...*number) *number {
 		return exact(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
 			return op(c, d, &x[0].Decimal, &x[1].Decimal)
 		}, x...)
@@ -95,94 +95,72 @@ var (
 	subtract = arithmetic((*apd.Context).Sub)
 	multiply = arithmetic((*apd.Context).Mul)
 	divide   = arithmetic((*apd.Context).Quo)
+	leaves   = arithmetic((*apd.Context).Rem)
 )
 
-func negate(x []*number) (*number, error) {
+func negate(x ...*number) *number {
 	out := number{digits: x[0].digits}
 	out.Neg(&x[0].Decimal)
-	return &out, nil
+	return &out
 }
 
-func absolute(x []*number) (*number, error) {
+func absolute(x ...*number) *number {
 	out := number{digits: x[0].digits}
 	out.Abs(&x[0].Decimal)
-	return &out, nil
+	return &out
 }
 
-func sign(x []*number) (*number, error) { return integer(int64(x[0].settled().Sign())), nil }
+func sign(x ...*number) *number { return integer(int64(x[0].settled().Sign())) }
 
-func remainder(x []*number) (*number, error) {
+// remainder has the sign of the divisor.
+func remainder(x ...*number) *number {
 	if x[1].IsZero() {
-		return nil, errZero
+		return none(errZero)
 	}
-	a, b := x[0].settled(), x[1].settled()
-	r, err := exact(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
-		return c.Rem(d, &a.Decimal, &b.Decimal)
-	}, a, b)
-	if err != nil || r.IsZero() || r.Negative == b.Negative {
-		return r, err
+	b := x[1].settled()
+	r := leaves(x[0].settled(), b)
+	if r.err != nil || r.IsZero() || r.Negative == b.Negative {
+		return r
 	}
-	return add([]*number{r, b})
+	return add(r, b)
 }
 
 // percent is so many percent of a number.
-func percent(x []*number) (*number, error) {
-	share, err := divide([]*number{x[0], integer(100)})
-	if err != nil {
-		return nil, err
-	}
-	return multiply([]*number{share, x[1]})
-}
+func percent(x ...*number) *number { return multiply(divide(x[0], integer(100)), x[1]) }
 
-func sum(x []*number) (*number, error) {
+func sum(x ...*number) *number {
 	total := integer(0)
 	for _, n := range x {
-		next, err := add([]*number{total, n})
-		if err != nil {
-			return nil, err
-		}
-		total = next
+		total = add(total, n)
 	}
-	return total, nil
+	return total
 }
 
-func mean(x []*number) (*number, error) {
-	total, err := sum(x)
-	if err != nil {
-		return nil, err
-	}
-	return divide([]*number{total, integer(int64(len(x)))})
-}
+func mean(x ...*number) *number { return divide(sum(x...), integer(int64(len(x)))) }
 
 func extreme(which int) operation {
-	return func(x []*number) (*number, error) {
+	return func(x ...*number) *number {
 		best := x[0]
 		for _, n := range x[1:] {
 			if n.Cmp(&best.Decimal) == which {
 				best = n
 			}
 		}
-		return best, nil
+		return best
 	}
 }
 
 // scaled multiplies by one number and divides by another.
 func scaled(times, by *number) operation {
-	return func(x []*number) (*number, error) {
-		n, err := multiply([]*number{x[0], times})
-		if err != nil {
-			return nil, err
-		}
-		return divide([]*number{n, by})
-	}
+	return func(x ...*number) *number { return divide(multiply(x[0], times), by) }
 }
 
-func round(x []*number) (*number, error) {
+func round(x ...*number) *number {
 	places := int64(0)
 	if len(x) == 2 {
 		p, err := x[1].settled().Int64()
 		if err != nil || p < -exactDigits || p > exactDigits {
-			return nil, fmt.Errorf("the places must be a whole number from -%d to %d", exactDigits, exactDigits)
+			return none(fmt.Errorf("the places must be a whole number from -%d to %d", exactDigits, exactDigits))
 		}
 		places = p
 	}
@@ -190,23 +168,23 @@ func round(x []*number) (*number, error) {
 }
 
 func toInteger(how apd.Rounder) operation {
-	return func(x []*number) (*number, error) { return quantize(x[0], 0, how) }
+	return func(x ...*number) *number { return quantize(x[0], 0, how) }
 }
 
 // quantize cuts a number at a power of ten. Its result counts as exact: the caller
 // asked for it.
-func quantize(x *number, exponent int32, how apd.Rounder) (*number, error) {
+func quantize(x *number, exponent int32, how apd.Rounder) *number {
 	x = x.settled()
 	if x.Exponent >= exponent {
-		return &number{Decimal: x.Decimal}, nil
+		return &number{Decimal: x.Decimal}
 	}
 	c := *exactly
 	c.Precision, c.Rounding = largestPower, how
 	var out number
 	if condition, err := c.Quantize(&out.Decimal, &x.Decimal, exponent); err != nil {
-		return nil, inWords(condition, err)
+		return none(inWords(condition, err))
 	}
-	return &out, nil
+	return &out
 }
 
 // whole gives an integer that is not too large to be written out.
@@ -226,52 +204,46 @@ func whole(x *number) (*big.Int, error) {
 	return i, nil
 }
 
-func fromBig(i *big.Int) (*number, error) {
+func fromBig(i *big.Int) *number {
 	d := apd.NewWithBigInt(new(apd.BigInt).SetMathBigInt(i), 0)
 	return exact(func(c *apd.Context, out *apd.Decimal) (apd.Condition, error) { return c.Round(out, d) })
 }
 
-func gcd(x []*number) (*number, error) {
-	a, b, err := pair(x)
-	if err != nil {
-		return nil, err
+// ofSizes makes a function of the sizes of two integers.
+func ofSizes(f func(a, b *big.Int) *big.Int) operation {
+	return func(x ...*number) *number {
+		a, err := whole(x[0])
+		if err != nil {
+			return none(err)
+		}
+		b, err := whole(x[1])
+		if err != nil {
+			return none(err)
+		}
+		return fromBig(f(a.Abs(a), b.Abs(b)))
 	}
-	return fromBig(new(big.Int).GCD(nil, nil, a, b))
 }
 
-func lcm(x []*number) (*number, error) {
-	a, b, err := pair(x)
-	if err != nil {
-		return nil, err
-	}
+func gcd(a, b *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, a, b) }
+
+func lcm(a, b *big.Int) *big.Int {
 	if a.Sign() == 0 || b.Sign() == 0 {
-		return integer(0), nil
+		return new(big.Int)
 	}
-	g := new(big.Int).GCD(nil, nil, a, b)
-	return fromBig(g.Mul(a.Quo(a, g), b))
-}
-
-// pair gives the sizes of two integers.
-func pair(x []*number) (a, b *big.Int, err error) {
-	if a, err = whole(x[0]); err != nil {
-		return nil, nil, err
-	}
-	if b, err = whole(x[1]); err != nil {
-		return nil, nil, err
-	}
-	return a.Abs(a), b.Abs(b), nil
+	g := gcd(a, b)
+	return g.Mul(a.Quo(a, g), b)
 }
 
 // largestFactorial keeps the result under the largest power of ten.
 const largestFactorial = 3000
 
-func factorial(x []*number) (*number, error) {
+func factorial(x ...*number) *number {
 	n, err := whole(x[0])
 	if err != nil {
-		return nil, err
+		return none(err)
 	}
 	if n.Sign() < 0 || n.Cmp(big.NewInt(largestFactorial)) > 0 {
-		return nil, fmt.Errorf("it takes whole numbers from 0 to %d", largestFactorial)
+		return none(fmt.Errorf("it takes whole numbers from 0 to %d", largestFactorial))
 	}
 	return fromBig(new(big.Int).MulRange(1, n.Int64()))
 }

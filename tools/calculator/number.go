@@ -16,11 +16,15 @@ const (
 	largestPower = 10000 // the power of ten that no result reaches
 )
 
-// number is a decimal, and how much of it is true.
+// number is a decimal, and how much of it is true. One with an error is none, and neither
+// is any that is computed from it.
 type number struct {
 	apd.Decimal
 	digits int // significant digits that count; 0 for an exact number
+	err    error
 }
+
+func none(err error) *number { return &number{err: err} }
 
 var (
 	exactly = context10(exactDigits)
@@ -45,16 +49,21 @@ type step func(c *apd.Context, d *apd.Decimal) (apd.Condition, error)
 
 // exact performs an operation that is exact when its operands are and the
 // result is not too long; else the result is rounded.
-func exact(op step, operands ...*number) (*number, error) {
+func exact(op step, operands ...*number) *number {
+	for _, n := range operands {
+		if n.err != nil {
+			return n
+		}
+	}
 	digits := certainty(operands...)
 	if digits == 0 {
 		var out number
 		condition, err := op(exactly, &out.Decimal)
 		if err == nil && !condition.Inexact() {
-			return &out, nil
+			return &out
 		}
 		if condition.DivisionByZero() || condition.DivisionUndefined() {
-			return nil, errZero
+			return none(errZero)
 		}
 		digits = shownDigits
 	}
@@ -62,16 +71,16 @@ func exact(op step, operands ...*number) (*number, error) {
 }
 
 // rounded performs an operation on numbers of which so many digits are true.
-func rounded(op step, digits int) (*number, error) {
+func rounded(op step, digits int) *number {
 	out := number{digits: digits}
 	condition, err := op(roughly, &out.Decimal)
 	if err != nil {
-		return nil, inWords(condition, err)
+		return none(inWords(condition, err))
 	}
 	if out.Form != apd.Finite {
-		return nil, errors.New("it is not defined")
+		return none(errors.New("it is not defined"))
 	}
-	return &out, nil
+	return &out
 }
 
 func inWords(c apd.Condition, err error) error {

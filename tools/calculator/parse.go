@@ -25,7 +25,7 @@ const (
 )
 
 // operation calculates with the arguments of a function or an operator.
-type operation func(x []*number) (*number, error)
+type operation func(x ...*number) *number
 
 // operator stands between two operands, or before one where it has a sign.
 type operator struct {
@@ -36,7 +36,7 @@ type operator struct {
 }
 
 var (
-	plus      = operator{binds: bindsSum, apply: add, sign: func(x []*number) (*number, error) { return x[0], nil }}
+	plus      = operator{binds: bindsSum, apply: add, sign: func(x ...*number) *number { return x[0] }}
 	minus     = operator{binds: bindsSum, apply: subtract, sign: negate}
 	times     = operator{binds: bindsProduct, apply: multiply}
 	over      = operator{binds: bindsProduct, apply: divide}
@@ -129,8 +129,8 @@ func (p *parser) onwards(left *number, least int) (*number, error) {
 		if err = p.stopped(); err != nil {
 			return nil, err
 		}
-		if left, err = op.apply([]*number{left, right}); err != nil {
-			return nil, err
+		if left = op.apply(left, right); left.err != nil {
+			return nil, left.err
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (p *parser) operand() (*number, error) {
 	if err != nil {
 		return nil, err
 	}
-	return op.sign([]*number{x})
+	return op.sign(x), nil
 }
 
 func (p *parser) unreadable(written string) error {

@@ -27,30 +27,32 @@ func certain(x ...*number) int {
 	return shownDigits
 }
 
-func squareRoot(x []*number) (*number, error) {
+func squareRoot(x ...*number) *number {
 	if x[0].Sign() < 0 {
-		return nil, errors.New("a negative number has no real square root")
+		return none(errors.New("a negative number has no real square root"))
 	}
 	return root((*apd.Context).Sqrt, x[0], 2)
 }
 
-func cubeRoot(x []*number) (*number, error) { return root((*apd.Context).Cbrt, x[0], 3) }
+func cubeRoot(x ...*number) *number { return root((*apd.Context).Cbrt, x[0], 3) }
+
+// series makes a function of one that apd computes as a series.
+func series(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error), x *number) *number {
+	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) { return op(c, d, brief(x)) }, certain(x))
+}
 
 // root takes the n-th root, and knows when it is exact.
-func root(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error), x *number, n int64) (*number, error) {
-	out, err := rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
-		return op(c, d, brief(x))
-	}, certain(x))
-	if err != nil {
-		return nil, err
-	}
-	return verified(out, x, func(r *number) (*number, error) { return integerPower(r, n) }), nil
+func root(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error), x *number, n int64) *number {
+	return verified(series(op, x), x, func(r *number) *number { return integerPower(r, n) })
 }
 
 // verified gives out as an exact number when its inverse is exactly x.
-func verified(out, x *number, inverse func(*number) (*number, error)) *number {
+func verified(out, x *number, inverse func(*number) *number) *number {
+	if out.err != nil {
+		return out
+	}
 	guess := &number{Decimal: out.settled().Decimal}
-	if back, err := inverse(guess); err == nil && x.digits == 0 && back.digits == 0 && back.Cmp(&x.Decimal) == 0 {
+	if back := inverse(guess); back.err == nil && x.digits == 0 && back.digits == 0 && back.Cmp(&x.Decimal) == 0 {
 		return guess
 	}
 	return out
@@ -60,48 +62,46 @@ func verified(out, x *number, inverse func(*number) (*number, error)) *number {
 // gives a result at all that its last digits would be noise.
 const largestExponent = 1_000_000_000_000
 
-func power(x []*number) (*number, error) {
+func power(x ...*number) *number {
 	base, exponent := x[0], x[1].settled()
 	switch {
 	case exponent.IsZero():
-		return integer(1), nil
+		return integer(1)
 	case base.IsZero() && exponent.Negative:
-		return nil, errZero
+		return none(errZero)
 	case base.IsZero():
-		return integer(0), nil
+		return integer(0)
 	case base.digits == 0 && base.Cmp(apd.New(1, 0)) == 0:
-		return integer(1), nil
+		return integer(1)
 	}
 	e, err := exponent.Float64()
 	if err != nil || math.Abs(e) > largestExponent {
-		return nil, fmt.Errorf("the exponent is beyond %d", int64(largestExponent))
+		return none(fmt.Errorf("the exponent is beyond %d", int64(largestExponent)))
 	}
 	if n, err := exponent.Int64(); err == nil {
 		return integerPower(base, n)
 	}
 	if base.Negative {
-		return nil, errors.New("a negative number has no real power that is not whole")
+		return none(errors.New("a negative number has no real power that is not whole"))
 	}
 	if exponent.Cmp(apd.New(5, -1)) == 0 {
-		return squareRoot([]*number{base})
+		return squareRoot(base)
 	}
 	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
 		return c.Pow(d, brief(base), brief(exponent))
 	}, certain(base, exponent))
 }
 
-func integerPower(base *number, n int64) (*number, error) {
+func integerPower(base *number, n int64) *number {
 	if n < 0 {
-		p, err := integerPower(base, -n)
+		p := integerPower(base, -n)
 		switch {
-		case errors.Is(err, errLarge):
-			return nil, errSmall
-		case errors.Is(err, errSmall):
-			return nil, errLarge
-		case err != nil:
-			return nil, err
+		case errors.Is(p.err, errLarge):
+			return none(errSmall)
+		case errors.Is(p.err, errSmall):
+			return none(errLarge)
 		}
-		return divide([]*number{integer(1), p})
+		return divide(integer(1), p)
 	}
 	var b apd.Decimal
 	b.Reduce(&base.Decimal)
@@ -114,44 +114,32 @@ func integerPower(base *number, n int64) (*number, error) {
 	return rounded(raise, certain(base))
 }
 
-func exponential(x []*number) (*number, error) {
+func exponential(x ...*number) *number {
 	if x[0].IsZero() {
-		return integer(1), nil
+		return integer(1)
 	}
-	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) { return c.Exp(d, brief(x[0])) }, certain(x[0]))
+	return series((*apd.Context).Exp, x[0])
 }
 
-func ln(x []*number) (*number, error) {
-	if x[0].Sign() <= 0 {
-		return nil, errors.New("it takes numbers greater than 0")
+func ln(x ...*number) *number {
+	switch {
+	case x[0].Sign() <= 0:
+		return none(errors.New("it takes numbers greater than 0"))
+	case x[0].Cmp(apd.New(1, 0)) == 0:
+		return integer(0)
 	}
-	if x[0].Cmp(apd.New(1, 0)) == 0 {
-		return integer(0), nil
-	}
-	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) { return c.Ln(d, brief(x[0])) }, certain(x[0]))
+	return series((*apd.Context).Ln, x[0])
 }
 
 func logarithmTo(base int64) operation {
-	return func(x []*number) (*number, error) { return logarithm([]*number{x[0], integer(base)}) }
+	return func(x ...*number) *number { return logarithm(x[0], integer(base)) }
 }
 
-func logarithm(x []*number) (*number, error) {
+func logarithm(x ...*number) *number {
 	if len(x) == 1 {
-		return nil, errors.New("its base is not clear; write ln(x), log10(x) or log(x, base)")
+		return none(errors.New("its base is not clear; write ln(x), log10(x) or log(x, base)"))
 	}
-	a, err := ln(x[:1])
-	if err != nil {
-		return nil, err
-	}
-	b, err := ln(x[1:])
-	if err != nil {
-		return nil, err
-	}
-	out, err := divide([]*number{a, b})
-	if err != nil {
-		return nil, err
-	}
-	return verified(out, x[0], func(r *number) (*number, error) { return power([]*number{x[1], r}) }), nil
+	return verified(divide(ln(x[0]), ln(x[1])), x[0], func(r *number) *number { return power(x[1], r) })
 }
 
 // floatDigits are the significant digits of math's binary results.
@@ -162,24 +150,24 @@ var largestAngle = apd.New(1, 15)
 
 // circular makes a function of an angle, of its sine and of its cosine.
 func circular(of func(angle, sin, cos float64) float64) operation {
-	return func(x []*number) (*number, error) {
+	return func(x ...*number) *number {
 		var turn, angle, size apd.Decimal
 		if size.Abs(&x[0].Decimal); size.Cmp(largestAngle) > 0 {
-			return nil, errors.New("the angle is larger than 10^15")
+			return none(errors.New("the angle is larger than 10^15"))
 		}
 		if _, err := roughly.Mul(&turn, &pi.Decimal, apd.New(2, 0)); err != nil {
-			return nil, fmt.Errorf("measure the circle: %w", err)
+			return none(fmt.Errorf("measure the circle: %w", err))
 		}
 		if c, err := roughly.Rem(&angle, &x[0].Decimal, &turn); err != nil {
-			return nil, inWords(c, err)
+			return none(inWords(c, err))
 		}
 		f, err := angle.Float64()
 		if err != nil {
-			return nil, errors.New("the angle is too close to 0")
+			return none(errors.New("the angle is too close to 0"))
 		}
 		value := of(f, snap(math.Sin(f), f), snap(math.Cos(f), 1))
 		if math.IsInf(value, 0) {
-			return nil, errors.New("it is not defined there")
+			return none(errors.New("it is not defined there"))
 		}
 		return fromFloat(value)
 	}
@@ -209,21 +197,21 @@ func snap(value, angle float64) float64 {
 
 // inverse makes a function of one that gives an angle.
 func inverse(f func(float64) float64, largest float64) operation {
-	return func(x []*number) (*number, error) {
+	return func(x ...*number) *number {
 		v, err := x[0].settled().Float64()
 		if err != nil || math.Abs(v) > largest {
-			return nil, fmt.Errorf("it takes numbers from -%g to %g", largest, largest)
+			return none(fmt.Errorf("it takes numbers from -%g to %g", largest, largest))
 		}
 		return fromFloat(f(v))
 	}
 }
 
 // fromFloat takes the digits of a binary number that count.
-func fromFloat(f float64) (*number, error) {
+func fromFloat(f float64) *number {
 	n, err := parseNumber(strconv.FormatFloat(f, 'e', floatDigits-1, 64))
 	if err != nil {
-		return nil, err
+		return none(err)
 	}
 	n.digits = floatDigits
-	return n, nil
+	return n
 }
