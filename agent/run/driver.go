@@ -71,7 +71,7 @@ func (d *driver) run() {
 	}
 	switch {
 	case err == nil:
-		d.retries.clear(d.thread)
+		d.retries.Take(d.thread)
 	case errors.Is(err, memory.ErrFenced):
 		d.Log.Warn("lost a thread", "thread", d.thread.String(), "error", err)
 	case errors.Is(err, errDrained):
@@ -441,15 +441,18 @@ const mostFailures = 5
 // fails releases the thread after an error, to be driven again after a pause. An error
 // that repeats ends the turn with a word.
 func (d *driver) fails(err error) {
-	pause := d.retries.next(d.thread)
+	n, _ := d.retries.Get(d.thread)
+	n++
+	d.retries.Put(d.thread, n)
+	pause := min(mostPause, firstPause<<min(n, 16))
 	d.Log.Error("drive a thread", "thread", d.thread.String(), "error", err, "again_in", pause.String())
-	if d.retries.count(d.thread) >= mostFailures && d.log != nil {
+	if n >= mostFailures && d.log != nil {
 		err := d.safely(d.thread, "give a turn up", func() error {
 			bodies := d.Agent.GiveUp(d.log)
 			if len(bodies) == 0 {
 				return nil
 			}
-			d.retries.clear(d.thread)
+			d.retries.Take(d.thread)
 			pause = firstPause
 			return d.commit(bodies...)
 		})

@@ -2,37 +2,21 @@ package run
 
 import (
 	"log/slog"
-	"sync"
+	"sync/atomic"
 )
 
 // health says once that the store is away or takes no writes, and once that it
 // is back.
-type health struct {
-	mu  sync.Mutex
-	bad bool
-}
+type health struct{ bad atomic.Bool }
 
 func (h *health) fails(log *slog.Logger, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.bad {
+	if !h.bad.Swap(true) {
 		log.Error("the store is away or takes no writes; what is done waits for it", "error", err)
 	}
-	h.bad = true
 }
 
 func (h *health) works(log *slog.Logger) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.bad {
+	if h.bad.Swap(false) {
 		log.Info("the store is back")
 	}
-	h.bad = false
-}
-
-// ill says whether the last that was heard of the store was bad.
-func (h *health) ill() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.bad
 }

@@ -105,14 +105,15 @@ func (g *group) Go(f func()) {
 // Wait waits until nothing goes on any more. One goroutine calls it.
 func (g *group) Wait() { g.waitUntil(time.Time{}) }
 
-// waitUntil waits so long at the most; a zero time is for ever.
-func (g *group) waitUntil(until time.Time) {
+// waitUntil waits so long at the most; a zero time is for ever. over says that nothing goes
+// on any more.
+func (g *group) waitUntil(until time.Time) (over bool) {
 	for {
 		g.mu.Lock()
 		n := g.n
 		g.mu.Unlock()
 		if n == 0 || !until.IsZero() && !g.host.Now().Before(until) {
-			return
+			return n == 0
 		}
 		g.idle.Wait(until)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nod/agent"
@@ -16,21 +17,17 @@ import (
 // needs no claim, again and again until the store has them.
 type letters struct {
 	r    *Runner
-	mu   sync.Mutex
-	open int
-	last bool // the process ends: letters not stored within the grace are lost
-	idle Signal
+	open *group
+	last atomic.Bool // the process ends: letters not stored within the grace are lost
 }
 
 // init readies them for a Run. The letters of the Run before are all stored by now, but
 // their goroutines may still be on the way out.
 func (l *letters) init(r *Runner) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.r == nil {
-		l.r = r
+		l.r, l.open = r, newGroup(r.Host)
 	}
-	l.idle, l.last = r.Host.Signal(), false
+	l.last.Store(false)
 }
 
 // send keeps the outcome of a call, a result or a handle. The event id is the call's, so
@@ -46,24 +43,7 @@ func (l *letters) send(thread chat.ThreadID, came memory.Body) {
 
 // put has an entry put until it is.
 func (l *letters) put(thread chat.ThreadID, body memory.Body, id string) {
-	l.beside(func() { l.deliver(thread, body, id) })
-}
-
-// beside does a work for which a drain waits.
-func (l *letters) beside(do func()) {
-	l.mu.Lock()
-	l.open++
-	l.mu.Unlock()
-	l.r.Host.Go(func() {
-		defer func() {
-			l.mu.Lock()
-			l.open--
-			idle := l.idle
-			l.mu.Unlock()
-			idle.Set()
-		}()
-		do()
-	})
+	l.open.Go(func() { l.deliver(thread, body, id) })
 }
 
 // disown tells of a call that this process did not begin that it did not, where the
@@ -71,10 +51,10 @@ func (l *letters) beside(do func()) {
 // holds the thread here finds that out for itself; it is another process that would
 // wait for as long as this one lives.
 func (l *letters) disown(id effectID, c memory.Call, by string) {
-	l.beside(func() {
+	l.open.Go(func() {
 		wait, pause := backoff{}, l.r.Host.Signal()
 		for next := disownAfter; ; next = min(wait.next(), longPause) {
-			if pause.Wait(l.r.Host.Now().Add(next)); l.ending() {
+			if pause.Wait(l.r.Host.Now().Add(next)); l.last.Load() {
 				return // the next process finds that this one is gone
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), letterWait)
@@ -113,13 +93,6 @@ func awaited(log []memory.Entry, call, by string) (yes bool) {
 	return yes
 }
 
-// ending says whether the process gives up letters that it can't store.
-func (l *letters) ending() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last
-}
-
 func (l *letters) deliver(thread chat.ThreadID, body memory.Body, id string) {
 	wait, pause := backoff{}, l.r.Host.Signal()
 	for {
@@ -130,7 +103,7 @@ func (l *letters) deliver(thread chat.ThreadID, body memory.Body, id string) {
 			l.r.health.works(l.r.Log)
 			return
 		}
-		if l.ending() || errors.Is(err, memory.ErrFenced) {
+		if l.last.Load() || errors.Is(err, memory.ErrFenced) {
 			l.r.Log.Error("what came of a call could not be kept", "thread", thread.String(), "kind", body.Kind(), "error", err)
 			return
 		}
@@ -146,20 +119,11 @@ const (
 	letterPatience = 2 * time.Minute
 )
 
-// wait waits until all letters are kept, for so long at the most.
-func (l *letters) wait(host Host, most time.Duration) {
-	until := host.Now().Add(most)
-	for {
-		l.mu.Lock()
-		open := l.open
-		if late := !host.Now().Before(until); late {
-			l.last = true
-		}
-		l.mu.Unlock()
-		if open == 0 {
-			return
-		}
-		l.idle.Wait(host.Now().Add(time.Second))
+// wait waits until all letters are kept. Those that are not after so long get one more attempt.
+func (l *letters) wait(most time.Duration) {
+	if !l.open.waitUntil(l.r.Host.Now().Add(most)) {
+		l.last.Store(true)
+		l.open.Wait()
 	}
 }
 

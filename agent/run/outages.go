@@ -1,7 +1,6 @@
 package run
 
 import (
-	"sync"
 	"time"
 
 	"nod/agent"
@@ -14,50 +13,37 @@ const (
 	rest           = time.Minute
 )
 
-// outages notes which models failed lately, for all threads of the process.
-type outages struct {
-	mu sync.Mutex
-	of map[string]outage
-}
-
-// outage is what is known of a model.
+// outage is what is known of a model that failed lately.
 type outage struct {
 	failed []time.Time // within soon, the last ones
 	until  time.Time   // calls begin with the next model
 }
 
-// note notes a failure.
-func (o *outages) note(model string, now time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.of == nil {
-		o.of = map[string]outage{}
-	}
-	was := o.of[model]
+// fails gives the outage after another failure.
+func (o outage) fails(now time.Time) outage {
 	var failed []time.Time
-	for _, at := range append(was.failed, now) {
+	for _, at := range append(o.failed, now) {
 		if now.Sub(at) < soon {
 			failed = append(failed, at)
 		}
 	}
 	if len(failed) >= failuresToRest {
-		was.until, failed = now.Add(rest), nil
+		o.until, failed = now.Add(rest), nil
 	}
-	o.of[model] = outage{failed, was.until}
+	return outage{failed, o.until}
 }
 
 // rests says whether calls begin with the next model.
-func (o *outages) rests(model string, now time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return now.Before(o.of[model].until)
+func (d *driver) rests(model string) bool {
+	o, _ := d.outages.Get(model)
+	return d.Host.Now().Before(o.until)
 }
 
 // awake is a call for the first model of the fallback that did not fail lately. Where all
 // did it is the call as it was.
 func (d *driver) awake(act agent.Call) agent.Call {
 	next, ok := act, true
-	for ok && d.outages.rests(next.Request.Model, d.Host.Now()) {
+	for ok && d.rests(next.Request.Model) {
 		next, ok = d.Agent.Spare(d.log, next, "away")
 	}
 	if !ok {
@@ -72,7 +58,7 @@ func (d *driver) spares(key string, act agent.Call, why string) bool {
 	if why == "" {
 		return false
 	}
-	d.outages.note(act.Request.Model, d.Host.Now())
+	d.outages.Swap(act.Request.Model, func(was outage, _ bool) (outage, bool) { return was.fails(d.Host.Now()), true })
 	next, ok := d.Agent.Spare(d.log, act, why)
 	if ok {
 		d.Log.Warn("a model is away; the next one is asked", "thread", d.thread.String(), "turn", act.Turn, "model", d.Agent.As(act.Request.Model).Model, "why", why, "next", d.Agent.As(next.Request.Model).Model)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,23 +169,12 @@ const mostReads = 8
 // reads begins the read-only calls that are not under way, as many as may be. A server is
 // asked by the same means how a call stands that goes on there.
 func (d *driver) reads(act agent.Run) (begun bool) {
-	running := 0
-	for _, c := range act.Calls {
-		if d.works["read/"+c.ID] != nil {
-			running++
-		}
-	}
-	for _, c := range act.Calls {
-		if running == mostReads || d.works["read/"+c.ID] != nil {
-			continue
-		}
-		running++
-		begun = true
+	return d.beginSome(act.Calls, readWork, func(c memory.Call) {
 		desk := d.desk(c)
 		if desk.Resumes != nil {
 			desk.Resumes.Stop = act.Stop
 		}
-		d.begin("read/"+c.ID, asks, func(ctx context.Context) outcome {
+		d.begin(readWork(c), asks, func(ctx context.Context) outcome {
 			desk.Ask = d.asker(c.ID, nil)
 			came := d.tool(ctx, c, desk)
 			return outcome{settle: func() error {
@@ -194,8 +184,21 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 				return d.commit(came)
 			}}
 		})
+	})
+}
+
+// readWork names a read among the works.
+func readWork(c memory.Call) string { return "read/" + c.ID }
+
+// beginSome begins works of calls that are not under way, as many as may be.
+func (d *driver) beginSome(calls []memory.Call, key func(memory.Call) string, begin func(memory.Call)) (begun bool) {
+	rest := slices.DeleteFunc(slices.Clone(calls), func(c memory.Call) bool { return d.works[key(c)] != nil })
+	room := mostReads - (len(calls) - len(rest))
+	rest = rest[:max(0, min(room, len(rest)))]
+	for _, c := range rest {
+		begin(c)
 	}
-	return begun
+	return len(rest) > 0
 }
 
 // effect runs a side effect, at most once: Started is committed first, and if the
@@ -332,8 +335,7 @@ func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory
 
 // full says for people why a file does not fit.
 func full(err error) string {
-	var f memory.FullError
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[memory.FullError](err); ok {
 		return f.Error()
 	}
 	return ""
@@ -366,21 +368,16 @@ func reason(err error) string {
 	if !errors.As(err, &fault) {
 		return lead + "the model call failed. Try again; if it stays so, tell whoever runs me."
 	}
-	switch fault.Fault {
-	case llm.Unreachable:
-		return lead + "the model could not be reached. Try again in a moment."
-	case llm.Overloaded:
-		return lead + "the model is overloaded. Try again in a moment."
-	case llm.Timeout:
-		return lead + "the model took too long. Try again, or ask for less at once."
-	case llm.Auth:
-		return lead + "the model refused my key. Whoever runs me has to look at `llm.api_key`."
-	case llm.TooLong:
-		return lead + "this conversation is too long for the model. `forget` starts afresh; whoever runs me can lower `memory.budget_tokens`."
-	case llm.Filtered:
-		return lead + "the provider's content filter stopped the answer."
-	case llm.Malformed:
-		return lead + "the model's answer could not be understood. Try again."
-	}
-	return lead + "the model refused the request. Whoever runs me finds the cause in the log."
+	return lead + cmp.Or(reasons[fault.Fault], "the model refused the request. Whoever runs me finds the cause in the log.")
+}
+
+// reasons are faults in words for the person.
+var reasons = map[llm.Fault]string{
+	llm.Unreachable: "the model could not be reached. Try again in a moment.",
+	llm.Overloaded:  "the model is overloaded. Try again in a moment.",
+	llm.Timeout:     "the model took too long. Try again, or ask for less at once.",
+	llm.Auth:        "the model refused my key. Whoever runs me has to look at `llm.api_key`.",
+	llm.TooLong:     "this conversation is too long for the model. `forget` starts afresh; whoever runs me can lower `memory.budget_tokens`.",
+	llm.Filtered:    "the provider's content filter stopped the answer.",
+	llm.Malformed:   "the model's answer could not be understood. Try again.",
 }

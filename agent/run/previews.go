@@ -20,21 +20,7 @@ type Previewer interface {
 
 // previews begins the missing previews, and meanwhile other possible actions.
 func (d *driver) previews(act agent.Preview) (begun bool, err error) {
-	running := 0
-	for _, c := range act.Calls {
-		if d.works[previewWork(c)] != nil {
-			running++
-		}
-	}
-	for _, c := range act.Calls {
-		if running == mostReads || d.works[previewWork(c)] != nil {
-			continue
-		}
-		running++
-		begun = true
-		d.preview(c)
-	}
-	if begun || act.Beside == nil {
+	if begun = d.beginSome(act.Calls, previewWork, d.preview); begun || act.Beside == nil {
 		return begun, nil
 	}
 	return d.perform(act.Beside)

@@ -66,11 +66,11 @@ type Runner struct {
 	// is kept in its read form, as long as the store remembers it.
 	ReadAgain int
 
-	next    func(*agent.Log) agent.Action // in place of the Agent's Next; nil: that one
-	proofs  bounded.Map[string, bool]     // of cards, see [driver.prove]
-	reached bounded.Map[string, bool]     // limits that the log has told of, by counter
-	retries retries
-	outages outages
+	next    func(*agent.Log) agent.Action   // in place of the Agent's Next; nil: that one
+	proofs  bounded.Map[string, bool]       // of cards, see [driver.prove]
+	reached bounded.Map[string, bool]       // limits that the log has told of, by counter
+	retries bounded.Map[chat.ThreadID, int] // how often in a row driving a thread ended with an error
+	outages bounded.Map[string, outage]     // by model
 	health  health
 	letters letters
 	drains  *atomic.Bool // the present Run does
@@ -120,7 +120,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 	driving.Wait()
 	r.acting.Wait()
-	r.letters.wait(r.Host, max(r.Grace, letterPatience))
+	r.letters.wait(max(r.Grace, letterPatience))
 	r.beside.waitUntil(r.Host.Now().Add(r.Grace))
 	return nil
 }

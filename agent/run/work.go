@@ -181,7 +181,7 @@ func (d *driver) fit(act agent.Action) bool {
 	default:
 		return true
 	}
-	if !d.health.ill() {
+	if !d.health.bad.Load() {
 		return true
 	}
 	if err := d.Store.Ping(background); err != nil {
