@@ -41,9 +41,8 @@ type Writer struct {
 // the call, and the size in tokens: 0 when the prompt is certain to fit, and so was not
 // counted.
 func (w Writer) Write() (p speak.Prompt, before []memory.Body, estimate int) {
-	p = w.preamble()
-	p.Turns, p.Left = w.exchanges(w.Thread.Trim), leftText(w.Thread, w.Thread.Trim)
-	if w.Budget <= 0 || w.Thread.Trim.Clip == 0 && promptBytes(p, w.frameBytes(p.Tools), w.label()) <= w.Budget {
+	p = w.present()
+	if w.Budget <= 0 || w.Thread.Trim.Clip == 0 && w.bytes(p) <= w.Budget {
 		return p, nil, 0
 	}
 	whole := w.shape(p)
@@ -55,6 +54,13 @@ func (w Writer) Write() (p speak.Prompt, before []memory.Body, estimate int) {
 		p.Turns, p.Left = w.exchanges(cut), leftText(w.Thread, cut)
 	}
 	return p, before, whole.size(cut)
+}
+
+// present is the prompt as the last cut leaves it.
+func (w Writer) present() speak.Prompt {
+	p := w.preamble()
+	p.Turns, p.Left = w.exchanges(w.Thread.Trim), leftText(w.Thread, w.Thread.Trim)
+	return p
 }
 
 // same says whether two cuts leave the same.
@@ -125,9 +131,6 @@ func (w Writer) itemsOf(talk [][]thread.Part, cut memory.Trimmed) [][]speak.Item
 
 // exchange lists what was said and done in one exchange.
 func (w Writer) exchange(parts []thread.Part, cut memory.Trimmed) (out []speak.Item) {
-	if len(parts) == 1 {
-		return w.items(parts[0], cut, w.Taint.Draft)
-	}
 	for _, p := range parts {
 		out = append(out, w.items(p, cut, w.Taint.Draft)...)
 	}

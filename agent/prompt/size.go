@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -21,18 +20,13 @@ const perImage = 1000
 // marginMessages counts the system's message, and two that a protocol may add.
 const marginMessages = 3
 
-// promptBytes is at least the prompt's size in tokens, since a token has at least a byte.
-// frame is the length of the tools in the protocol's words, label the text that it puts
-// before each message.
-func promptBytes(p speak.Prompt, frame int, label string) int {
-	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(textStepsLeftOut) + len(speak.LastCall) + marginMessages*perMessage
-	n += frame + len(p.Tools)*perMessage
-	for _, e := range p.Examples {
-		n += len(e.User) + len(e.Assistant) + 2*perMessage
-	}
+// bytes is at least the prompt's size in tokens, since a token has at least a byte.
+func (w Writer) bytes(p speak.Prompt) int {
+	text, messages := w.standing(p)
+	n, each := len(text)+messages*perMessage, perMessage+len(w.label())
 	for _, items := range p.Turns {
-		for piece := range pieces(items) {
-			n += len(piece.text) + len(piece.rest) + perMessage + len(label) + piece.images*perImage
+		for _, piece := range pieces(items) {
+			n += len(piece.text) + len(piece.rest) + each + piece.images*perImage
 		}
 	}
 	return n
@@ -46,41 +40,28 @@ type piece struct {
 	images     int
 }
 
-// pieces goes through the texts of a turn in the order of the prompt.
-func pieces(items []speak.Item) iter.Seq[piece] {
-	return func(yield func(piece) bool) {
-		for _, it := range items {
-			if it.Step != nil {
-				if !stepPieces(it.Step, yield) {
-					return
-				}
-			} else if !yield(piece{text: it.Said, rest: it.Answer, images: len(it.Images)}) {
-				return
-			}
+// pieces lists the texts of a turn in the order of the prompt.
+func pieces(items []speak.Item) []piece {
+	out := make([]piece, 0, len(items))
+	for _, it := range items {
+		do := it.Step
+		if do == nil {
+			out = append(out, piece{text: it.Said, rest: it.Answer, images: len(it.Images)})
+			continue
+		}
+		of := ""
+		if len(do.Calls) > 0 {
+			of = do.Calls[0].ID
+		}
+		out = append(out, piece{of: of, text: do.Thought, rest: string(do.Echo), images: len(do.Images)})
+		for _, c := range do.Calls {
+			out = append(out, piece{of: of, text: c.Tool, rest: c.Args})
+		}
+		for i, r := range do.Results {
+			out = append(out, piece{of: of, call: do.Calls[i].ID, text: r})
 		}
 	}
-}
-
-// stepPieces goes through the texts of a step; false: no more are wanted.
-func stepPieces(do *speak.Doing, yield func(piece) bool) bool {
-	of := ""
-	if len(do.Calls) > 0 {
-		of = do.Calls[0].ID
-	}
-	if !yield(piece{of: of, text: do.Thought, rest: string(do.Echo), images: len(do.Images)}) {
-		return false
-	}
-	for _, c := range do.Calls {
-		if !yield(piece{of: of, text: c.Tool, rest: c.Args}) {
-			return false
-		}
-	}
-	for i, r := range do.Results {
-		if !yield(piece{of: of, call: do.Calls[i].ID, text: r}) {
-			return false
-		}
-	}
-	return true
+	return out
 }
 
 // Weight says how much a prompt holds, in tokens.
@@ -92,15 +73,15 @@ type Weight struct {
 
 // Weigh counts the prompt as it is.
 func (w Writer) Weigh() Weight {
-	p := w.preamble()
-	p.Turns, p.Left = w.exchanges(w.Thread.Trim), leftText(w.Thread, w.Thread.Trim)
+	p := w.present()
 	whole := w.shape(p)
 	return Weight{Turns: len(p.Turns) - 1, Left: p.Left != "", Used: whole.size(w.Thread.Trim), Fixed: whole.fixed}
 }
 
 // shape counts the prompt with every text whole. [trim] computes the size under a cut.
 func (w Writer) shape(p speak.Prompt) shape {
-	s := shape{fixed: w.fixed(p), each: perMessage + w.Count(w.label())}
+	text, messages := w.standing(p)
+	s := shape{fixed: w.Count(text) + messages*perMessage, each: perMessage + w.Count(w.label())}
 	talk := w.Thread.Talk(w.Thread.Trim)
 	whole := p.Turns
 	if cut := w.Thread.Trim; cut.Clip > 0 || cut.Steps > 0 || len(cut.Stubs) > 0 { // its texts are not whole
@@ -109,7 +90,7 @@ func (w Writer) shape(p speak.Prompt) shape {
 	s.turns = make([]turnShape, 0, len(talk))
 	for i, items := range whole {
 		sizes := turnShape{seq: since(talk[i][0].ID, talk[i][0].Msgs), pieces: make([]sized, 0, len(items))}
-		for pc := range pieces(items) {
+		for _, pc := range pieces(items) {
 			size := sized{call: pc.call, tokens: w.Count(pc.text + pc.rest)}
 			if c := w.Thread.Calls[pc.of]; c != nil {
 				size.step = c.Step.Seq
@@ -154,24 +135,8 @@ func (w Writer) frame(tools []llm.Tool) string {
 	return b.String()
 }
 
-// frameBytes is the length of that text.
-func (w Writer) frameBytes(tools []llm.Tool) (n int) {
-	if _, ok := w.Protocol.(speak.Framed); ok {
-		return len(w.frame(tools))
-	}
-	for _, t := range tools {
-		n += len(t.Name) + len(t.Description) + len(t.Parameters)
-	}
-	return n
-}
-
-// fixed counts the part of the prompt that always stays.
-func (w Writer) fixed(p speak.Prompt) int {
-	text, messages := w.standing(p)
-	return w.Count(text) + messages*perMessage
-}
-
-// standing is the text of that part, and its number of messages.
+// standing is the text of the part of the prompt that always stays, and its number of
+// messages.
 func (w Writer) standing(p speak.Prompt) (string, int) {
 	var text strings.Builder
 	text.WriteString(p.System + p.Left + textLeftOut + textStepsLeftOut + speak.LastCall)
@@ -219,9 +184,7 @@ func (w Writer) Fits() error {
 // sent; ok is false where nothing more can be left out. A trim leaves less.
 func (w Writer) Shorter(share float64) (cut memory.Trimmed, ok bool) {
 	now := w.Thread.Trim
-	p := w.preamble()
-	p.Turns, p.Left = w.exchanges(now), leftText(w.Thread, now)
-	whole := w.shape(p)
+	whole := w.shape(w.present())
 	cut = trim(whole, int(share*float64(whole.size(now))), now)
 	cut.Clip = now.Clip // for as long as it is needed to fit the budget
 	if same(cut, now) {

@@ -7,6 +7,7 @@ import (
 
 	"nod/agent/policy"
 	"nod/agent/thread"
+	"nod/chat"
 )
 
 // An address can carry words of the thread to a stranger, and so can a choice among
@@ -21,13 +22,19 @@ const freeFetches = 2
 // goesWhereTold says whether a call that changes nothing sends values only where a tainted
 // turn may send them unasked.
 func (w Watch) goesWhereTold(tool policy.Tool, c *thread.Call) bool {
+	_, strange := w.unwritten(tool, c)
+	return !strange && (tool.Address == "" || w.mayFetch(tool, c))
+}
+
+// unwritten is the first parameter by which a call sends values that no person wrote.
+func (w Watch) unwritten(tool policy.Tool, c *thread.Call) (name string, ok bool) {
 	for _, name := range tool.Sending(c.Args) {
 		values, all := tool.Sent(c.Args, name)
 		if !all || slices.ContainsFunc(values, func(v string) bool { return !w.personWrote(v) }) {
-			return false
+			return name, true
 		}
 	}
-	return tool.Address == "" || w.mayFetch(tool, c)
+	return "", false
 }
 
 // personWrote says whether a person of the thread wrote exactly this value.
@@ -135,17 +142,8 @@ func (w Watch) whoNamed(address string) namedBy {
 
 // carriesAddress says whether the files or quotes of a message name an address.
 func carriesAddress(m *thread.Message, address string) bool {
-	for _, f := range m.Files {
-		if holds(f.Text, address) {
-			return true
-		}
-	}
-	for _, q := range m.FromOthers() {
-		if holds(q.Text, address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Files, func(f chat.File) bool { return holds(f.Text, address) }) ||
+		slices.ContainsFunc(m.FromOthers(), func(q chat.Quote) bool { return holds(q.Text, address) })
 }
 
 // resultNames says in what way the result of a call names an address.
@@ -179,10 +177,8 @@ func (w Watch) modelWrote(address string, before uint64) bool {
 			if strings.Contains(st.Thought, address) || strings.Contains(st.Answer, address) {
 				return true
 			}
-			for _, c := range st.Calls {
-				if writesAddress(c, address) {
-					return true
-				}
+			if slices.ContainsFunc(st.Calls, func(c *thread.Call) bool { return writesAddress(c, address) }) {
+				return true
 			}
 		}
 	}

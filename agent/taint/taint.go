@@ -5,7 +5,6 @@ package taint
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"nod/agent/phrase"
@@ -210,11 +209,9 @@ func (w Watch) BarsPreview(tool policy.Tool, c *thread.Call) string {
 	if taint.Source == "" {
 		return ""
 	}
-	for _, name := range tool.Sending(c.Args) {
-		values, all := tool.Sent(c.Args, name)
-		if !all || slices.ContainsFunc(values, func(v string) bool { return !w.personWrote(v) }) {
-			return fmt.Sprintf("it was not run, since this turn holds content from outside (%s) and no person wrote %s", taint.Source, phrase.Brief(name))
-		}
+	name, strange := w.unwritten(tool, c)
+	if !strange {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("it was not run, since this turn holds content from outside (%s) and no person wrote %s", taint.Source, phrase.Brief(name))
 }
