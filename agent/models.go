@@ -13,7 +13,6 @@ import (
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/llm"
-	"nod/memory"
 )
 
 // The file may name several models. People choose one for a thread; the `for` of a model is
@@ -99,14 +98,10 @@ func (d *decision) groups() []string {
 // why says what became of the last one.
 func (a *Agent) Spare(log *Log, c Call, why string) (spare Call, ok bool) {
 	d := a.on(log)
-	saved := *d.thread
-	defer func() { *d.thread = saved }()
 	if c.Whole != nil {
 		c = *c.Whole
 	}
-	for _, b := range c.Before {
-		d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
-	}
+	defer d.suppose(c.Before...)()
 	t := d.thread.Open
 	if t == nil {
 		return c, false

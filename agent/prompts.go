@@ -51,11 +51,7 @@ func (a *Agent) Fits() error {
 func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 	d := a.As(c.Request.Model).on(log)
 	d.branch = c.Branch
-	saved := *d.thread
-	defer func() { *d.thread = saved }()
-	for _, b := range c.Before {
-		d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
-	}
+	defer d.suppose(c.Before...)()
 	return d.prompt().Shorter(2. / 3)
 }
 
@@ -65,16 +61,8 @@ func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 // kept.
 func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
 	d := a.As(c.Request.Model).on(log)
-	d.held = true
-	saved := *d.thread
-	defer func() { *d.thread = saved }()
-	add := func(bodies ...memory.Body) {
-		for _, b := range bodies {
-			d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
-		}
-	}
-	add(c.Before...)
-	d.branch = c.Branch
+	d.held, d.branch = true, c.Branch
+	defer d.suppose(c.Before...)()
 	was := d.thread.Trim.Before
 	cut, ok := d.prompt().Shorter(1. / 2)
 	if n := len(d.thread.Turns); n > 1 && d.thread.Turns[n-2].Failed != nil {
@@ -85,7 +73,7 @@ func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
 	if !ok || cut.Before == was || d.thread.Open == nil {
 		return c, false
 	}
-	add(cut)
+	d.suppose(cut)
 	plain := *d.agent
 	plain.Summary = false
 	d.agent = &plain

@@ -53,12 +53,17 @@ func (d *decision) openedBy(m *thread.Message) memory.Opened {
 
 // asIf says what the turn would do if the bodies were in the log.
 func (d *decision) asIf(bodies []memory.Body) Action {
+	defer d.suppose(bodies...)()
+	return d.turn()
+}
+
+// suppose has the thread be as if the bodies were in the log, until undo is called.
+func (d *decision) suppose(bodies ...memory.Body) (undo func()) {
 	saved := *d.thread
-	defer func() { *d.thread = saved }()
 	for _, b := range bodies {
 		d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
 	}
-	return d.turn()
+	return func() { *d.thread = saved }
 }
 
 // isIdle says whether the thread was silent so long before the message that it starts

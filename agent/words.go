@@ -225,8 +225,8 @@ func (d *decision) sinceWords() string {
 
 // lastSteps writes out the last turn that used tools.
 func (d *decision) lastSteps() string {
-	for i := len(d.thread.Turns) - 1; i >= 0; i-- {
-		if t := d.thread.Turns[i]; t.Acts() {
+	for _, t := range slices.Backward(d.thread.Turns) {
+		if t.Acts() {
 			return view.WriteSteps(view.Steps(d.thread, t, d.agent.Prices))
 		}
 	}

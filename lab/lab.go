@@ -98,25 +98,23 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 		if st.Failed {
 			continue
 		}
+		from := st.Seen
 		if !st.asked() {
-			one, err := l.decideByHand(ctx, r)
-			if err != nil {
-				return all, err
-			}
-			all.add(one)
-			continue
+			from = r.begin()
 		}
-		s := l.stage(r, st.Seen)
+		s := l.stage(r, from)
 		s.first, s.ask = i, l.askModel
 		if !s.opened {
 			s.open()
 		}
-		act, ok := l.Agent.Anew(s.log, st.Phase, st.Branch)
-		if !ok {
-			return all, errUnfit
-		}
-		if err := s.call(ctx, act); err != nil {
-			return all, err
+		if st.asked() { // else a person made the call
+			act, ok := l.Agent.Anew(s.log, st.Phase, st.Branch)
+			if !ok {
+				return all, errUnfit
+			}
+			if err := s.call(ctx, act); err != nil {
+				return all, err
+			}
 		}
 		s.once = true
 		one, err := s.run(ctx)
@@ -129,14 +127,6 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 		}
 	}
 	return all, nil
-}
-
-// decideByHand decides a call again that a person made before the model was asked.
-func (l *Lab) decideByHand(ctx context.Context, r *Recorded) (Outcome, error) {
-	s := l.stage(r, r.begin())
-	s.open()
-	s.once = true
-	return s.run(ctx)
 }
 
 // errOver says that the recording ends here; errUnfit that this build can't replay the
@@ -166,7 +156,10 @@ func (l *Lab) complete(ctx context.Context, thread chat.ThreadID, req llm.Reques
 	for i, m := range req.Messages {
 		var have []llm.Image
 		for _, img := range m.Images {
-			data, err := l.blob(ctx, thread, img.Blob)
+			data, err := []byte(nil), memory.ErrNoBlob
+			if l.Blob != nil {
+				data, err = l.Blob(ctx, thread, img.Blob)
+			}
 			if err != nil && !errors.Is(err, memory.ErrNoBlob) {
 				return llm.Response{}, err
 			}
@@ -178,13 +171,6 @@ func (l *Lab) complete(ctx context.Context, thread chat.ThreadID, req llm.Reques
 	}
 	req.Fair = thread.String()
 	return l.Model.Complete(ctx, req, nil)
-}
-
-func (l *Lab) blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
-	if l.Blob == nil {
-		return nil, memory.ErrNoBlob
-	}
-	return l.Blob(ctx, thread, name)
 }
 
 func sum(a, b llm.Usage) llm.Usage {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"nod/agent/phrase"
 	"nod/chat"
 	"nod/edits"
 	"nod/llm"
@@ -100,17 +101,10 @@ func (c Call) String() string { return c.Name + " " + string(c.Arguments) }
 func (o *Outcome) call(c memory.Call) { o.Calls = append(o.Calls, callOf(c)) }
 
 func (o *Outcome) countAsk(digest string) {
-	if o.asked == nil {
-		o.asked = map[string]bool{}
-	}
-	o.asked[digest] = true
-	o.Asked++
+	o.add(Outcome{Asked: 1, asked: map[string]bool{digest: true}})
 }
 
-func (o *Outcome) unask(f Free) {
-	o.free = append(o.free, f)
-	o.Unasked++
-}
+func (o *Outcome) unask(f Free) { o.add(Outcome{Unasked: 1, free: []Free{f}}) }
 
 // add adds the outcome of a further step.
 func (o *Outcome) add(more Outcome) {
@@ -262,7 +256,7 @@ func (r *Report) unasked(b *strings.Builder) {
 		b.WriteString("nothing that was asked for or refused would have run unasked\n")
 		return
 	}
-	fmt.Fprintf(b, "%d %s would have run unasked:\n", len(held), plural(len(held), "call"))
+	fmt.Fprintf(b, "%d %s would have run unasked:\n", len(held), phrase.Plural(len(held), "call"))
 	for _, f := range held {
 		fmt.Fprintf(b, "  %s turn %d: %s%s\n", f.thread, f.turn, chat.Exact(clip(f.Call.String())), was(f.Decided))
 	}
@@ -286,16 +280,7 @@ func was(d memory.Decided) string {
 func (d *Difference) text(b *strings.Builder, mode Mode) {
 	fmt.Fprintf(b, "\n%s turn %d: %s\n", d.Thread, d.Turn, strings.Join(d.What, ", "))
 	if slices.Contains(d.What, "calls") || slices.Contains(d.What, "arguments") {
-		for _, side := range []struct {
-			word  string
-			calls []Call
-		}{{"old", d.Old.Calls}, {"new", d.New.Calls}} {
-			var list []string
-			for _, c := range side.calls {
-				list = append(list, chat.Exact(clip(c.String())))
-			}
-			fmt.Fprintf(b, "  %s calls: %s\n", side.word, cmp.Or(strings.Join(list, "; "), "none"))
-		}
+		fmt.Fprintf(b, "  old calls: %s\n  new calls: %s\n", called(d.Old.Calls), called(d.New.Calls))
 	}
 	if slices.Contains(d.What, "approvals") {
 		fmt.Fprintf(b, "  asked %d instead of %d; unasked %d instead of %d\n", d.New.Asked, d.Old.Asked, d.New.Unasked, d.Old.Unasked)
@@ -306,13 +291,6 @@ func (d *Difference) text(b *strings.Builder, mode Mode) {
 	if mode != Rules && d.Old.Tokens != d.New.Tokens {
 		fmt.Fprintf(b, "  tokens: %d in, %d out instead of %d in, %d out\n", d.New.Tokens.Input, d.New.Tokens.Output, d.Old.Tokens.Input, d.Old.Tokens.Output)
 	}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 // clip is the beginning of a text, on one line, without control characters of a

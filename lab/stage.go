@@ -128,13 +128,17 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 	case agent.Record:
 		s.append(act.Bodies...)
 	case agent.Open:
-		s.openApprovals(act.Asked)
+		for _, a := range act.Asked {
+			s.openApproval(a)
+		}
 	case agent.Judge:
 		s.append(memory.Vote{Reaction: act.Seq, By: act.Reaction.By, Verdict: memory.Nothing})
 	case agent.Identify:
 		s.identify(act)
-	case agent.Change:
-		s.change(act)
+	case agent.Change: // who could do so then may do so now
+		if b, ok := s.lab.Agent.Changed(s.log, act, func(string) (bool, error) { return true, nil }); ok {
+			s.append(b)
+		}
 	case agent.Call:
 		return s.call(ctx, act)
 	case agent.Summarise:
@@ -239,14 +243,15 @@ func (s *stage) summarise(ctx context.Context, act agent.Summarise) error {
 	return nil
 }
 
-func (s *stage) openApprovals(open []memory.Asked) {
-	for _, a := range open {
-		s.append(a)
-		w := waiting{Asked: a, digest: s.digestOf(a)}
-		s.out.countAsk(w.digest)
-		s.shown[a.Call] = true
-		s.waits = append(s.waits, w)
+func (s *stage) openApproval(a memory.Asked) {
+	s.append(a)
+	w := waiting{Asked: a, digest: digest(memory.Call{})}
+	if c := s.log.Thread.Calls[a.Call]; c != nil {
+		w.digest = digest(c.Call)
 	}
+	s.out.countAsk(w.digest)
+	s.shown[a.Call] = true
+	s.waits = append(s.waits, w)
 }
 
 // decide ends the waiting approvals as people ended them then. An approval that nobody
@@ -309,14 +314,6 @@ func (s *stage) changes() (any bool) {
 		s.waits[i].changed, any = true, true
 	}
 	return any
-}
-
-// change lets a person change a call, who could do so then.
-func (s *stage) change(act agent.Change) {
-	member := func(string) (bool, error) { return true, nil }
-	if b, ok := s.lab.Agent.Changed(s.log, act, member); ok {
-		s.append(b)
-	}
 }
 
 // effect takes a side effect for done, and notes whether anybody was asked.
@@ -390,14 +387,6 @@ func (s *stage) rename(st *memory.Step) {
 			st.Calls[i].ID = then[i].ID
 		}
 	}
-}
-
-// digestOf names the call that an approval is about.
-func (s *stage) digestOf(a memory.Asked) string {
-	if c := s.log.Thread.Calls[a.Call]; c != nil {
-		return digest(c.Call)
-	}
-	return digest(memory.Call{})
 }
 
 func digest(c memory.Call) string { return args.Digest(c.Tool, json.RawMessage(c.Args)) }
