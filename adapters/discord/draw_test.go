@@ -456,6 +456,21 @@ func TestSignInWords(t *testing.T) {
 	shows("⏳ Running fetch …", "⏳ Thinking · 30 s …")
 	o.stop()
 	shows("⏳ Running fetch …")
+	o.run(nil)
+	works("Thinking", 30*time.Second)
+	shows("⏳ Running fetch …", "⏳ Thinking · 30 s …")
+	r := &o.a.remarks
+	o.until("the process knows its message, and forgets it as if it were killed", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		defer clear(r.away)
+		return len(r.away) > 0
+	})
+	o.stop()
+	shows("⏳ Running fetch …", "⏳ Thinking · 30 s …")
+	o.run(nil)
+	works("Thinking", 0) // the next process takes it away
+	shows("⏳ Running fetch …")
 }
 
 func TestMembers(t *testing.T) {

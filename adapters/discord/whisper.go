@@ -88,12 +88,17 @@ func (a *Adapter) sayBriefly(ctx context.Context, m remark) (string, error) {
 	a.remarks.keep(said.ID, m.stays, func(within time.Duration) {
 		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
-		r := api.Request{Method: "DELETE", Path: "/channels/{}/messages/{}", IDs: []string{m.channel, said.ID}, Priority: outbox.Low}
-		if err := a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
-			a.log.Debug("remove a remark", "error", err)
-		}
+		a.erase(ctx, m.channel, said.ID)
 	})
 	return said.ID, nil
+}
+
+// erase removes a message of the bot's.
+func (a *Adapter) erase(ctx context.Context, channel, id string) {
+	r := api.Request{Method: "DELETE", Path: "/channels/{}/messages/{}", IDs: []string{channel, id}, Priority: outbox.Low}
+	if err := a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
+		a.log.Debug("remove a remark", "error", err)
+	}
 }
 
 // namesRule matches the words of the configuration for those who may decide.

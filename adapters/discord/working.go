@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,9 @@ const (
 	signAgain  = 8 * time.Second
 	signAtMost = 15 * time.Minute
 	saidAtMost = time.Hour
+	// signOld is the age of a message from which on another process may have worked on it,
+	// and left its words when it was killed.
+	signOld = 2 * time.Second
 )
 
 // Sign shows that the bot is at work.
@@ -51,6 +55,9 @@ func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
 	switch {
 	case on && s == nil && !w.ended:
 		s = &sign{until: a.o.Now().Add(signAtMost)}
+		if s.telling = a.o.Now().Sub(api.SentAt(now.On.ID)) > signOld; s.telling {
+			time.AfterFunc(signAfter, func() { a.sweep(thread, s) })
+		}
 		s.timer = time.AfterFunc(signAfter, func() { a.sign(thread, s) })
 		w.at[thread] = s
 	case s == nil:
@@ -97,6 +104,33 @@ func (a *Adapter) say(thread chat.ThreadID, s *sign) {
 		}
 		s.telling = false
 	})
+}
+
+// sweep removes the words of other processes, before this one says any.
+func (a *Adapter) sweep(thread chat.ThreadID, s *sign) {
+	ctx, cancel := context.WithTimeout(context.Background(), removeAtMost)
+	defer cancel()
+	h, err := a.move(ctx, api.PlaceOf(thread), "")
+	if err == nil {
+		err = a.sweepIn(ctx, h.channel, `"`+layout.SignPart(thread, chat.Work{}).Button)
+	}
+	if err != nil {
+		a.log.Debug("look for what a killed process said that it does", "error", err)
+	}
+	a.working.mu.Lock()
+	defer a.working.mu.Unlock()
+	s.telling = false
+	a.say(thread, s)
+}
+
+func (a *Adapter) sweepIn(ctx context.Context, channel, button string) error {
+	msgs, err := a.read(ctx, span{channel: channel, priority: outbox.Low, pages: 1, back: true})
+	for _, m := range msgs {
+		if m.Author.ID == a.self.who().ID && strings.Contains(string(m.Components), button) {
+			a.erase(ctx, channel, m.ID)
+		}
+	}
+	return err
 }
 
 // tellWork makes a message that says what the bot does, or changes it. It gives its id.

@@ -37,7 +37,8 @@ func StepsPart(thread chat.ThreadID, s *chat.Steps) Part {
 // SignPart writes what the bot does before there are steps.
 func SignPart(thread chat.ThreadID, now chat.Work) Part {
 	line := stepsLine(&chat.Steps{Status: now.String()})
-	return Part{Content: line, Silent: true, Buttons: stopButton(Shows{Place: api.PlaceOf(thread)})}
+	stop := Shows{Kind: StopButton, Place: api.PlaceOf(thread)}
+	return Part{Content: line, Silent: true, Buttons: stopButton(stop), Button: stop.prefix()}
 }
 
 func stopButton(s Shows) []discordgo.MessageComponent {
