@@ -172,10 +172,7 @@ func bookOf(raw []byte) (*Book, error) {
 	if len(raw) == 0 {
 		return b, nil
 	}
-	if err := json.Unmarshal(raw, b); err != nil {
-		return nil, fmt.Errorf("read facts: %w", err)
-	}
-	return b, nil
+	return b, Doing("read facts", json.Unmarshal(raw, b))
 }
 
 // Keeper is the part of a store that keeps facts.

@@ -130,24 +130,30 @@ func (k Keys) hide(l AuditLine, direct bool) (_ AuditLine, text []byte, err erro
 			l.Reason, text, err = Person{giver, key}.seal(strings.ToValidUTF8(l.Reason, "\uFFFD"))
 		}
 	}
+	l = l.rename(func(id string) string { return string(hide(id)) })
+	if direct {
+		l.Thread.Channel = string(hide(l.Thread.Channel))
+	}
+	return l, text, err
+}
+
+// rename gives a copy of a line with other names of the people in it.
+func (l AuditLine) rename(name func(string) string) AuditLine {
 	l.By = slices.Clone(l.By)
 	for i, id := range l.By {
-		l.By[i] = hide(string(id))
+		l.By[i] = chat.UserID(name(string(id)))
 	}
 	if l.Rules != nil {
 		rules := *l.Rules
 		rules.Approvers = slices.Clone(rules.Approvers)
 		for i, r := range rules.Approvers {
 			if id, ok := strings.CutPrefix(r, "user:"); ok {
-				rules.Approvers[i] = "user:" + string(hide(id))
+				rules.Approvers[i] = "user:" + name(id)
 			}
 		}
 		l.Rules = &rules
 	}
-	if direct {
-		l.Thread.Channel = string(hide(l.Thread.Channel))
-	}
-	return l, text, err
+	return l
 }
 
 // Names resolves pseudonyms.
@@ -185,10 +191,7 @@ func Resolved(ctx context.Context, s peopleLister, thread chat.ThreadID, lines f
 // NamesOf reads the keys of a store.
 func NamesOf(ctx context.Context, s peopleLister) (Names, error) {
 	people, err := s.People(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read who is who in the audit log: %w", err)
-	}
-	return NewNames(people), nil
+	return NewNames(people), Doing("read who is who in the audit log", err)
 }
 
 // NewNames resolves the pseudonyms of people.
@@ -250,16 +253,7 @@ func (n Names) Resolve(k KeptLine) (AuditLine, error) {
 			l.Reason = "[erased]"
 		}
 	}
-	for i, p := range l.By {
-		l.By[i] = chat.UserID(n.resolve(string(p)))
-	}
-	if l.Rules != nil {
-		for i, r := range l.Rules.Approvers {
-			if p, ok := strings.CutPrefix(r, "user:"); ok {
-				l.Rules.Approvers[i] = "user:" + n.resolve(p)
-			}
-		}
-	}
+	l = l.rename(n.resolve)
 	l.Thread = n.Thread(l.Thread)
 	return l, nil
 }
@@ -282,16 +276,13 @@ func (n Names) giver(l AuditLine) Person {
 // Of gives the people whom a line names, by pseudonym.
 func (n Names) Of(l AuditLine) map[chat.UserID]string {
 	out := map[chat.UserID]string{}
-	found := append(slices.Clone(l.By), chat.UserID(l.Thread.Channel))
-	if l.Rules != nil {
-		for _, r := range l.Rules.Approvers {
-			found = append(found, chat.UserID(strings.TrimPrefix(r, "user:")))
+	note := func(pseudonym string) string {
+		if p, ok := n[chat.UserID(pseudonym)]; ok {
+			out[chat.UserID(pseudonym)] = p.ID
 		}
+		return pseudonym
 	}
-	for _, pseudonym := range found {
-		if p, ok := n[pseudonym]; ok {
-			out[pseudonym] = p.ID
-		}
-	}
+	note(l.Thread.Channel)
+	l.rename(note)
 	return out
 }

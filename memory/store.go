@@ -46,6 +46,14 @@ func (e FormatError) Error() string {
 	return said
 }
 
+// Doing names in an error what failed; nil stays nil.
+func Doing(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
 // Store keeps the logs of threads. All methods are safe for concurrent use,
 // except that one goroutine at a time uses a Run. After an error nothing was
 // changed, or nobody knows whether it was (the connection broke). Calling again

@@ -57,10 +57,7 @@ func form(v any) ([]byte, error) {
 	if err == nil {
 		raw, err = memory.Canonical(raw)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("write a checkpoint: %w", err)
-	}
-	return raw, nil
+	return raw, memory.Doing("write a checkpoint", err)
 }
 
 // ReadCheckpoint reads the output of Sign. signed says that the key's owner signed
@@ -131,10 +128,7 @@ func makeKey(path string) (ed25519.PrivateKey, error) {
 	if errors.Is(err, fs.ErrExist) {
 		return Key(path)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
-	}
-	return key, nil
+	return key, memory.Doing("make a key", err)
 }
 
 // writeBeside writes a file beside another one, for its owner only.

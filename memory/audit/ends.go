@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -65,10 +64,7 @@ type fetch func(ctx context.Context, hash string) ([]byte, error)
 func fromStore(s Noter) fetch {
 	return func(ctx context.Context, hash string) ([]byte, error) {
 		raw, err := s.Noted(ctx, pieceNote(hash))
-		if err != nil {
-			return nil, fmt.Errorf("read ends of the audit log: %w", err)
-		}
-		return raw, nil
+		return raw, memory.Doing("read ends of the audit log", err)
 	}
 }
 

@@ -320,10 +320,7 @@ func ReadBeside(file string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the newest checkpoint: %w", err)
-	}
-	return bytes.TrimSuffix(raw, []byte("\n")), nil
+	return bytes.TrimSuffix(raw, []byte("\n")), memory.Doing("read the newest checkpoint", err)
 }
 
 // besideFile is the file beside the key. It grows by what changed, and is written anew

@@ -114,10 +114,7 @@ func knownPoints(ctx context.Context, s Log, key ed25519.PublicKey, besides []by
 
 func headsOf(ctx context.Context, s memory.Auditor) (map[string]memory.Head, error) {
 	heads, err := s.Heads(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
-	}
-	return byName(heads), nil
+	return byName(heads), memory.Doing("read the ends of the audit log", err)
 }
 
 func byName(heads map[chat.ThreadID]memory.Head) map[string]memory.Head {

@@ -283,10 +283,7 @@ func (f *Found) add(more Found) {
 // threads calls each for the threads of a platform that were touched since a time.
 func (p People) threads(ctx context.Context, platform string, since time.Time, each func(chat.ThreadID) error) error {
 	return memory.EachThread(ctx, p.Threads, memory.ListQuery{Platforms: []string{platform}, Since: since}, func(t chat.ThreadID) error {
-		if err := each(t); err != nil {
-			return fmt.Errorf("thread %s: %w", t, err)
-		}
-		return nil
+		return memory.Doing("thread "+t.String(), each(t))
 	})
 }
 
@@ -380,8 +377,5 @@ func (p People) write(lines []string) error {
 	if err == nil {
 		err = os.Rename(fresh, p.File)
 	}
-	if err != nil {
-		return fmt.Errorf("write who was erased: %w", err)
-	}
-	return nil
+	return memory.Doing("write who was erased", err)
 }

@@ -52,10 +52,7 @@ func (s *Store) personKey(ctx context.Context, id string) (key []byte, err error
 func (s *Store) Unname(ctx context.Context, id string) error {
 	shard := shardOf("people", id)
 	err := s.retry(ctx, shard, retryBriefly, func() error { return s.cmd.HDel(ctx, s.keys.own(shard, "people"), id).Err() })
-	if err != nil {
-		return fmt.Errorf("destroy the key of a pseudonym: %w", err)
-	}
-	return nil
+	return memory.Doing("destroy the key of a pseudonym", err)
 }
 
 // People implements [memory.Auditor].
@@ -96,10 +93,8 @@ func (s *Store) writeTombstone(ctx context.Context, shard int, chain, when strin
 	if err != nil {
 		return err
 	}
-	if _, err := s.run(ctx, entombScript, shard, chain, before, after.String(), string(line)); err != nil {
-		return fmt.Errorf("write a tombstone: %w", err)
-	}
-	return nil
+	_, err = s.run(ctx, entombScript, shard, chain, before, after.String(), string(line))
+	return memory.Doing("write a tombstone", err)
 }
 
 // Heads implements [memory.Auditor].

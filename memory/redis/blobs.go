@@ -59,10 +59,8 @@ func (s *Store) bytesBeside(ctx context.Context, shard int) (sum int64, err erro
 
 // DropBlob implements [memory.Blobs].
 func (s *Store) DropBlob(ctx context.Context, thread chat.ThreadID, name string) error {
-	if _, err := s.run(ctx, dropScript, shardOfThread(thread), thread.String(), name); err != nil {
-		return fmt.Errorf("drop file: %w", err)
-	}
-	return nil
+	_, err := s.run(ctx, dropScript, shardOfThread(thread), thread.String(), name)
+	return memory.Doing("drop file", err)
 }
 
 // Blob implements [memory.Blobs].
@@ -71,10 +69,7 @@ func (l *link) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]b
 	if errors.Is(err, redis.Nil) {
 		return nil, memory.ErrNoBlob
 	}
-	if err != nil {
-		return nil, fmt.Errorf("fetch file: %w", err)
-	}
-	return data, nil
+	return data, memory.Doing("fetch file", err)
 }
 
 // Count implements [memory.Counters].
@@ -93,8 +88,5 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 		v, err = countScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, n, max(ttl.Milliseconds(), 1)).Int64()
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count: %w", err)
-	}
-	return v, nil
+	return v, memory.Doing("count", err)
 }

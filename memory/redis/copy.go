@@ -52,115 +52,130 @@ func (p *portable) Running(ctx context.Context) (running bool, err error) {
 	return running, err
 }
 
-// scan lists the names of a kind of keys in a shard.
-func (p *portable) scan(ctx context.Context, shard int, kind string) (names []string, err error) {
-	c, err := p.master(ctx, shard)
-	if err != nil {
-		return nil, err
+// scanned is a name of a kind of keys in a shard. key names the keys of other kinds.
+type scanned struct {
+	kind, name string
+	key        func(kind string) string
+}
+
+// reader reads a part of a shard. Once nobody wants more, its context ends.
+type reader func(ctx context.Context, shard int, send func(memory.Record)) error
+
+// each reads all names of a kind of keys.
+func (p *portable) each(kind string, read func(context.Context, scanned, func(memory.Record)) error) reader {
+	return func(ctx context.Context, shard int, send func(memory.Record)) error {
+		c, err := p.master(ctx, shard)
+		if err != nil {
+			return err
+		}
+		var names []string
+		prefix := p.keys.key(shard, kind, "")
+		found := c.Scan(ctx, 0, prefix+"*", page).Iterator()
+		for found.Next(ctx) {
+			names = append(names, strings.TrimPrefix(found.Val(), prefix))
+		}
+		slices.Sort(names)
+		err = found.Err()
+		for _, name := range slices.Compact(names) {
+			if err == nil {
+				err = read(ctx, scanned{kind, name, func(kind string) string { return p.keys.key(shard, kind, name) }}, send)
+			}
+		}
+		return err
 	}
-	prefix := p.keys.key(shard, kind, "")
-	found := c.Scan(ctx, 0, prefix+"*", page).Iterator()
-	for found.Next(ctx) {
-		names = append(names, strings.TrimPrefix(found.Val(), prefix))
-	}
-	slices.Sort(names)
-	return slices.Compact(names), found.Err()
 }
 
 // Records implements [memory.Portable].
 func (p *portable) Records(ctx context.Context) iter.Seq2[memory.Record, error] {
-	parts := []func(context.Context, int, func(memory.Record) bool) error{
-		p.threadRecords, p.fileRecords, p.valueRecords, p.hashRecords,
+	parts := []reader{
+		p.each("t", p.threadRecords), p.each("x", p.fileRecords),
+		p.each("e", p.valueRecord), p.each("c", p.valueRecord), p.each("note", p.valueRecord),
+		p.hash("people", memory.RecordPerson), p.hash("heads", memory.RecordHead),
 	}
 	return func(yield func(memory.Record, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
 		stopped := false
-		send := func(r memory.Record) bool {
-			stopped = stopped || !yield(r, nil)
-			return !stopped
+		send := func(r memory.Record) {
+			if stopped = stopped || !yield(r, nil); stopped {
+				cancel()
+			}
 		}
+		var err error
 		for _, part := range parts {
 			for shard := range shards {
-				err := part(ctx, shard, send)
-				if stopped {
-					return
-				}
-				if err != nil {
-					yield(memory.Record{}, fmt.Errorf("read records: %w", err))
-					return
+				if err == nil && !stopped {
+					err = part(ctx, shard, send)
 				}
 			}
 		}
-		n := uint64(0)
-		for k, err := range p.Lines(ctx) {
-			n++
-			var l memory.AuditLine
-			if err == nil {
-				l, err = memory.DecodeLine(k.Raw)
-			}
-			r := memory.Record{Kind: memory.RecordAudit, Key: l.Thread.String(), N: n, Value: k.Raw, Text: k.Text}
-			if !yield(r, err) || err != nil {
-				return
-			}
+		if err == nil && !stopped {
+			err = p.auditRecords(ctx, send)
+		}
+		if err != nil && !stopped {
+			yield(memory.Record{}, fmt.Errorf("read records: %w", err))
 		}
 	}
 }
 
-func (p *portable) threadRecords(ctx context.Context, shard int, send func(memory.Record) bool) error {
-	names, err := p.scan(ctx, shard, "t")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		records, err := p.recordsOf(ctx, shard, name)
+func (p *portable) auditRecords(ctx context.Context, send func(memory.Record)) error {
+	n := uint64(0)
+	for k, err := range p.Lines(ctx) {
+		n++
+		var l memory.AuditLine
+		if err == nil {
+			l, err = memory.DecodeLine(k.Raw)
+		}
 		if err != nil {
 			return err
 		}
-		for _, r := range records {
-			if !send(r) {
-				return nil
-			}
-		}
+		send(memory.Record{Kind: memory.RecordAudit, Key: l.Thread.String(), N: n, Value: k.Raw, Text: k.Text})
 	}
 	return nil
 }
 
-func (p *portable) recordsOf(ctx context.Context, shard int, name string) ([]memory.Record, error) {
-	of := func(kind string) string { return p.keys.key(shard, kind, name) }
+func (p *portable) threadRecords(ctx context.Context, at scanned, send func(memory.Record)) error {
 	var thread, pending *redis.MapStringStringCmd
 	var kept, log, inbox *redis.StringSliceCmd
 	_, err := p.cmd.Pipelined(ctx, func(c redis.Pipeliner) error {
-		thread, pending = c.HGetAll(ctx, of("t")), c.HGetAll(ctx, of("p"))
-		kept, log, inbox = c.LRange(ctx, of("k"), 0, -1), c.LRange(ctx, of("l"), 0, -1), c.LRange(ctx, of("i"), 0, -1)
+		thread, pending = c.HGetAll(ctx, at.key("t")), c.HGetAll(ctx, at.key("p"))
+		kept, log, inbox = c.LRange(ctx, at.key("k"), 0, -1), c.LRange(ctx, at.key("l"), 0, -1), c.LRange(ctx, at.key("i"), 0, -1)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t, first, err := stateOf(thread.Val())
 	if err != nil {
-		return nil, fmt.Errorf("thread %s: %w", name, err)
+		return fmt.Errorf("thread %s: %w", at.name, err)
 	}
 	var entries []memory.Record
 	for _, raw := range kept.Val() {
 		number, rest, _ := strings.Cut(raw, " ")
 		seq, _ := strconv.ParseUint(number, 10, 64)
-		entries = append(entries, entryRecord(memory.RecordLog, name, seq, rest))
+		entries = append(entries, entryRecord(memory.RecordLog, at.name, seq, rest))
 	}
 	for i, raw := range log.Val() {
-		entries = append(entries, entryRecord(memory.RecordLog, name, first+uint64(i), raw))
+		entries = append(entries, entryRecord(memory.RecordLog, at.name, first+uint64(i), raw))
 	}
-	head, err := t.Record(name, entries)
-	if err != nil || t.Gone {
-		return []memory.Record{head}, err
+	head, err := t.Record(at.name, entries)
+	if err != nil {
+		return err
 	}
-	out := append([]memory.Record{head}, entries...)
+	send(head)
+	if t.Gone {
+		return nil
+	}
+	for _, r := range entries {
+		send(r)
+	}
 	for i, raw := range inbox.Val() {
-		out = append(out, entryRecord(memory.RecordInbox, name, uint64(i)+1, raw))
+		send(entryRecord(memory.RecordInbox, at.name, uint64(i)+1, raw))
 	}
 	for call, ref := range pending.Val() {
-		out = append(out, memory.Record{Kind: memory.RecordPending, Thread: name, Key: call, Value: []byte(ref)})
+		send(memory.Record{Kind: memory.RecordPending, Thread: at.name, Key: call, Value: []byte(ref)})
 	}
-	return out, nil
+	return nil
 }
 
 // stateOf reads the hash of a thread, and the Seq of the first entry of its list.
@@ -195,88 +210,61 @@ func entryRecord(kind, thread string, n uint64, raw string) memory.Record {
 	return r
 }
 
-func (p *portable) fileRecords(ctx context.Context, shard int, send func(memory.Record) bool) error {
-	threads, err := p.scan(ctx, shard, "x")
-	for _, thread := range threads {
-		files, err := p.cmd.HKeys(ctx, p.keys.key(shard, "x", thread)).Result()
+func (p *portable) fileRecords(ctx context.Context, at scanned, send func(memory.Record)) error {
+	files, err := p.cmd.HKeys(ctx, at.key("x")).Result()
+	for _, name := range files {
+		data, err := p.cmd.HGet(ctx, at.key("x"), name).Bytes()
 		if err != nil {
 			return err
 		}
-		for _, name := range files {
-			data, err := p.cmd.HGet(ctx, p.keys.key(shard, "x", thread), name).Bytes()
-			if err != nil {
-				return err
-			}
-			if !send(memory.Record{Kind: memory.RecordFile, Thread: thread, Key: name, Value: data}) {
-				return nil
-			}
-		}
+		send(memory.Record{Kind: memory.RecordFile, Thread: at.name, Key: name, Value: data})
 	}
 	return err
 }
 
-// valueRecords lists strings with or without an end.
-func (p *portable) valueRecords(ctx context.Context, shard int, send func(memory.Record) bool) error {
-	for _, kind := range []string{"e", "c", "note"} {
-		names, err := p.scan(ctx, shard, kind)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			var value *redis.StringCmd
-			var left *redis.DurationCmd
-			_, err := p.cmd.Pipelined(ctx, func(c redis.Pipeliner) error {
-				key := p.keys.key(shard, kind, name)
-				value, left = c.Get(ctx, key), c.PTTL(ctx, key)
-				return nil
-			})
-			if errors.Is(err, redis.Nil) {
-				continue // its time was over
-			}
-			if err != nil {
-				return err
-			}
-			if r, ok := valueRecord(kind, name, value.Val(), left.Val()); ok && !send(r) {
-				return nil
-			}
-		}
+// valueRecord reads a string with or without an end.
+func (p *portable) valueRecord(ctx context.Context, at scanned, send func(memory.Record)) error {
+	var value *redis.StringCmd
+	var left *redis.DurationCmd
+	_, err := p.cmd.Pipelined(ctx, func(c redis.Pipeliner) error {
+		value, left = c.Get(ctx, at.key(at.kind)), c.PTTL(ctx, at.key(at.kind))
+		return nil
+	})
+	if errors.Is(err, redis.Nil) {
+		return nil // its time was over
 	}
-	return nil
-}
-
-func valueRecord(kind, name, value string, left time.Duration) (memory.Record, bool) {
-	r := memory.Record{Key: name}
-	if left > 0 {
-		r.Until = time.Now().Add(left).UnixMilli()
+	r := memory.Record{Key: at.name}
+	if left.Val() > 0 {
+		r.Until = time.Now().Add(left.Val()).UnixMilli()
 	}
-	switch kind {
+	switch at.kind {
 	case "e":
-		channel, _, _ := strings.Cut(name, " ")
-		_, err := chat.ParseThreadID(channel)
+		channel, _, _ := strings.Cut(at.name, " ")
+		if _, bad := chat.ParseThreadID(channel); bad != nil {
+			return err // it is a call of a process that is gone
+		}
 		r.Kind = memory.RecordEvent
-		return r, err == nil // others are calls of a process that is gone
 	case "c":
 		r.Kind = memory.RecordCounter
-		r.N, _ = strconv.ParseUint(value, 10, 64)
+		r.N, _ = strconv.ParseUint(value.Val(), 10, 64)
 	default:
-		r.Kind, r.Value = memory.RecordNote, []byte(value)
+		r.Kind, r.Value = memory.RecordNote, []byte(value.Val())
 	}
-	return r, true
+	if err == nil {
+		send(r)
+	}
+	return err
 }
 
-func (p *portable) hashRecords(ctx context.Context, shard int, send func(memory.Record) bool) error {
-	for _, h := range [...]struct{ kind, key string }{{memory.RecordPerson, "people"}, {memory.RecordHead, "heads"}} {
-		found, err := p.cmd.HGetAll(ctx, p.keys.own(shard, h.key)).Result()
-		if err != nil {
-			return err
-		}
+// hash reads a hash that exists once in a shard.
+func (p *portable) hash(key, kind string) reader {
+	return func(ctx context.Context, shard int, send func(memory.Record)) error {
+		found, err := p.cmd.HGetAll(ctx, p.keys.own(shard, key)).Result()
 		for name, value := range found {
-			if !send(memory.Record{Kind: h.kind, Key: name, Value: []byte(value)}) {
-				return nil
-			}
+			send(memory.Record{Kind: kind, Key: name, Value: []byte(value)})
 		}
+		return err
 	}
-	return nil
 }
 
 // Restore implements [memory.Portable].
@@ -294,17 +282,32 @@ func (p *portable) Restore(ctx context.Context, records []memory.Record) error {
 	return nil
 }
 
-func (p *portable) restoreRecord(ctx context.Context, r memory.Record, first uint64) error {
+func (p *portable) restoreRecord(ctx context.Context, r memory.Record, first uint64) (err error) {
+	var thread chat.ThreadID
+	shard := shardOf("", r.Key)
 	if r.Thread != "" {
-		thread, err := parseThread(r.Thread)
-		if err != nil {
+		if thread, err = parseThread(r.Thread); err != nil {
 			return err
 		}
-		return p.restoreOf(ctx, thread, r, first)
+		shard = shardOfThread(thread)
 	}
+	of := func(kind string) string { return p.keys.key(shard, kind, r.Thread) }
 	left := time.Until(time.UnixMilli(r.Until))
-	shard := shardOf("", r.Key)
 	switch r.Kind {
+	case memory.RecordThread:
+		return p.restoreThread(ctx, shard, thread, r)
+	case memory.RecordLog, memory.RecordInbox:
+		return p.restoreEntry(ctx, shard, thread, r, first)
+	case memory.RecordPending:
+		return errors.Join(p.cmd.HSet(ctx, of("p"), r.Key, r.Value).Err(),
+			p.cmd.SAdd(ctx, p.keys.key(shard, "ask", thread.Platform), r.Thread).Err())
+	case memory.RecordFile:
+		fresh, err := p.cmd.HSetNX(ctx, of("x"), r.Key, r.Value).Result()
+		if err != nil || !fresh {
+			return err
+		}
+		return errors.Join(p.cmd.HIncrBy(ctx, of("t"), "z", int64(len(r.Value))).Err(),
+			p.cmd.IncrBy(ctx, p.keys.own(shard, "bytes"), int64(len(r.Value))).Err())
 	case memory.RecordEvent:
 		channel, _, _ := strings.Cut(r.Key, " ")
 		t, err := parseThread(channel)
@@ -363,34 +366,20 @@ func (p *portable) restoreAudit(ctx context.Context, r memory.Record) (err error
 	return p.cmd.HSet(ctx, p.keys.key(shard, "t", thread.String()), "j", r.Key).Err()
 }
 
-// restoreOf restores a record of a thread.
-func (p *portable) restoreOf(ctx context.Context, thread chat.ThreadID, r memory.Record, first uint64) error {
-	shard := shardOfThread(thread)
+func (p *portable) restoreEntry(ctx context.Context, shard int, thread chat.ThreadID, r memory.Record, first uint64) error {
 	of := func(kind string) string { return p.keys.key(shard, kind, r.Thread) }
-	entry := func() string {
-		flag := plain
-		if memory.Decode(r.Value).Kind() == (memory.Started{}).Kind() {
-			flag = kept
-		}
-		return strconv.FormatInt(r.At, 10) + flag + string(r.Value)
-	}
+	entry := strconv.FormatInt(r.At, 10) + flagOf(memory.Decode(r.Value)) + string(r.Value)
+	own, elsewhere := r.Refs(thread)
 	_, err := p.cmd.Pipelined(ctx, func(c redis.Pipeliner) error {
 		switch {
-		case r.Kind == memory.RecordLog && r.N < first:
-			c.RPush(ctx, of("k"), strconv.FormatUint(r.N, 10)+" "+entry())
-		case r.Kind == memory.RecordLog:
-			c.RPush(ctx, of("l"), entry())
 		case r.Kind == memory.RecordInbox: // an earlier run may have acted on it
-			c.RPush(ctx, of("i"), entry())
+			c.RPush(ctx, of("i"), entry)
 			c.HIncrBy(ctx, of("t"), "g", 1)
-		case r.Kind == memory.RecordPending:
-			c.HSet(ctx, of("p"), r.Key, r.Value)
-			c.SAdd(ctx, p.keys.key(shard, "ask", thread.Platform), r.Thread)
-			return nil
+		case r.N < first:
+			c.RPush(ctx, of("k"), strconv.FormatUint(r.N, 10)+" "+entry)
 		default:
-			return nil
+			c.RPush(ctx, of("l"), entry)
 		}
-		own, elsewhere := r.Refs(thread)
 		for _, ref := range own {
 			c.Set(ctx, p.keys.key(shard, "m", ref.String()), r.Thread, 0)
 			c.SAdd(ctx, of("r"), ref.String())
@@ -400,20 +389,7 @@ func (p *portable) restoreOf(ctx context.Context, thread chat.ThreadID, r memory
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
-		return err
-	case r.Kind == memory.RecordThread:
-		return p.restoreThread(ctx, shard, thread, r)
-	case r.Kind == memory.RecordFile:
-		fresh, err := p.cmd.HSetNX(ctx, of("x"), r.Key, r.Value).Result()
-		if err != nil || !fresh {
-			return err
-		}
-		return errors.Join(p.cmd.HIncrBy(ctx, of("t"), "z", int64(len(r.Value))).Err(),
-			p.cmd.IncrBy(ctx, p.keys.own(shard, "bytes"), int64(len(r.Value))).Err())
-	}
-	return nil
+	return err
 }
 
 // restoreThread makes a thread anew. The first sweep looks at it.

@@ -92,9 +92,7 @@ func (s *Store) durably(ctx context.Context, patient retryPolicy, script *redis.
 			s.log.Warn("redis: the server has no replicas any more; nothing waits for them", "server", serverOf(c))
 			err = nil
 		case strings.HasPrefix(err.Error(), "MOVED"):
-			if cluster, ok := s.cmd.(*redis.ClusterClient); ok {
-				cluster.ReloadState(ctx)
-			}
+			reload(ctx, s.cmd)
 		}
 		return err
 	})

@@ -35,10 +35,14 @@ func encode(b memory.Body) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return flagOf(b) + string(raw), nil
+}
+
+func flagOf(b memory.Body) string {
 	if b.Kind() == (memory.Started{}).Kind() {
-		return kept + string(raw), nil
+		return kept
 	}
-	return plain + string(raw), nil
+	return plain
 }
 
 // decodeEntry reads an entry. A damaged one is a [memory.Broken].

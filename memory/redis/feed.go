@@ -126,8 +126,8 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 			s.log.Warn("redis: ready threads can't be read", "error", err)
 		}
 		down = true
-		if c, ok := s.wait.(*redis.ClusterClient); ok && isBroken(err) {
-			c.ReloadState(ctx)
+		if isBroken(err) {
+			reload(ctx, s.wait)
 		}
 		if s.recover(ctx, err, names) != nil {
 			return

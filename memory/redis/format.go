@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,10 +25,7 @@ func (l *link) formatOf(ctx context.Context, shard int) (have int, err error) {
 		have = int(min(used, 1))
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("read format: %w", err)
-	}
-	return have, nil
+	return have, memory.Doing("read format", err)
 }
 
 // checkFormats refuses a store with a shard of another format.
@@ -53,8 +49,5 @@ func (l *link) begin(ctx context.Context, shard int) error {
 	if err != nil || have == format {
 		return err
 	}
-	if err := l.cmd.SetNX(ctx, l.keys.own(shard, "format"), format, 0).Err(); err != nil {
-		return fmt.Errorf("write format: %w", err)
-	}
-	return nil
+	return memory.Doing("write format", l.cmd.SetNX(ctx, l.keys.own(shard, "format"), format, 0).Err())
 }

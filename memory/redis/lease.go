@@ -216,10 +216,7 @@ func (s *Store) takeOver(ctx context.Context, i int, o Options) error {
 			return fmt.Errorf("take over from a process that ended: %w", err)
 		}
 	}
-	if err := s.cmd.HSet(ctx, where, s.words.self, o.Process).Err(); err != nil {
-		return fmt.Errorf("say where this process runs: %w", err)
-	}
-	return nil
+	return memory.Doing("say where this process runs", s.cmd.HSet(ctx, where, s.words.self, o.Process).Err())
 }
 
 // takeOverCount limits the threads of a shard that takeOver looks at. Threads beyond

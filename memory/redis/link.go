@@ -112,11 +112,16 @@ func (l *link) noteTrouble(ctx context.Context, shard int, err error) {
 	if !isBroken(err) {
 		return
 	}
-	if c, ok := l.cmd.(*redis.ClusterClient); ok {
-		c.ReloadState(ctx)
-	}
+	reload(ctx, l.cmd)
 	if l.trouble != nil {
 		l.trouble(shard)
+	}
+}
+
+// reload asks a cluster where its slots are.
+func reload(ctx context.Context, c redis.UniversalClient) {
+	if c, ok := c.(*redis.ClusterClient); ok {
+		c.ReloadState(ctx)
 	}
 }
 

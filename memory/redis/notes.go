@@ -3,9 +3,10 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"nod/memory"
 )
 
 // Note implements [memory.Notes].
@@ -17,10 +18,7 @@ func (s *Store) Note(ctx context.Context, name string, value []byte) error {
 		}
 		return s.cmd.Set(ctx, key, value, 0).Err()
 	})
-	if err != nil {
-		return fmt.Errorf("note %s: %w", name, err)
-	}
-	return nil
+	return memory.Doing("note "+name, err)
 }
 
 // Swap implements [memory.Notes].
@@ -30,10 +28,7 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done 
 		done, err = swapScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, old, value).Bool()
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("note %s: %w", name, err)
-	}
-	return done, nil
+	return done, memory.Doing("note "+name, err)
 }
 
 // Noted implements [memory.Notes].
@@ -45,8 +40,5 @@ func (l *link) Noted(ctx context.Context, name string) (value []byte, err error)
 		}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read note %s: %w", name, err)
-	}
-	return value, nil
+	return value, memory.Doing("read note "+name, err)
 }

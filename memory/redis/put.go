@@ -21,10 +21,7 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 		}
 	}
 	fresh, _, err := s.putEntry(ctx, p, body)
-	if err != nil {
-		return false, fmt.Errorf("put entry: %w", err)
-	}
-	return fresh, nil
+	return fresh, memory.Doing("put entry", err)
 }
 
 // PutRef implements [memory.Store].
@@ -34,10 +31,7 @@ func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Bod
 	if err == nil && elsewhere != "" {
 		fresh, err = s.forwardPut(ctx, p, elsewhere, body)
 	}
-	if err != nil {
-		return false, fmt.Errorf("put entry for message: %w", err)
-	}
-	return fresh, nil
+	return fresh, memory.Doing("put entry for message", err)
 }
 
 // putArgs is the destination of an entry: a thread, or the thread of a message.

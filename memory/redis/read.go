@@ -22,19 +22,13 @@ const page = 500
 // Read implements [memory.Reader].
 func (l *link) Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
 	old, t, err := l.read(ctx, thread, "-1")
-	if err != nil {
-		return nil, fmt.Errorf("read thread: %w", err)
-	}
-	return slices.Concat(old, t.Log, t.Inbox), nil
+	return slices.Concat(old, t.Log, t.Inbox), memory.Doing("read thread", err)
 }
 
 // Tail implements [memory.Reader].
 func (l *link) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (memory.Tail, error) {
 	_, t, err := l.read(ctx, thread, strconv.FormatUint(after, 10))
-	if err != nil {
-		return memory.Tail{}, fmt.Errorf("read end of thread: %w", err)
-	}
-	return t, nil
+	return t, memory.Doing("read end of thread", err)
 }
 
 func (l *link) read(ctx context.Context, thread chat.ThreadID, after string) (old []memory.Entry, t memory.Tail, err error) {

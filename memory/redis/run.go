@@ -111,10 +111,7 @@ func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*me
 // Commit implements [memory.Store].
 func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
 	arrived, _, err := s.commitAfter(ctx, run, "commit", bodies)
-	if err != nil {
-		return nil, fmt.Errorf("commit: %w", err)
-	}
-	return arrived, nil
+	return arrived, memory.Doing("commit", err)
 }
 
 // Finish implements [memory.Store].

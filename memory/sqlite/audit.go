@@ -175,8 +175,5 @@ func (r *reader) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, erro
 		out[thread] = h
 		return struct{}{}, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
-	}
-	return out, nil
+	return out, memory.Doing("read the ends of the audit log", err)
 }

@@ -110,10 +110,7 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 	var value int64
 	if n == 0 {
 		_, err := s.readRow(ctx, "SELECT value FROM counter WHERE name = ? AND until >= ?", []any{name, millis(now)}, &value)
-		if err != nil {
-			return 0, fmt.Errorf("read counter: %w", err)
-		}
-		return value, nil
+		return value, memory.Doing("read counter", err)
 	}
 	err := s.do(ctx, "count", func(w *writer) {
 		w.queryRow(`INSERT INTO counter (name, value, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -137,8 +136,5 @@ func (s *Store) do(ctx context.Context, what string, f func(*writer), after ...f
 	if len(after) > 0 {
 		o.after = after[0]
 	}
-	if err := s.submit(ctx, o); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return memory.Doing(what, s.submit(ctx, o))
 }

@@ -3,7 +3,8 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"fmt"
+
+	"nod/memory"
 )
 
 // Note implements memory.Notes.
@@ -38,8 +39,6 @@ func (w *writer) note(name string, value []byte) {
 
 // Noted implements memory.Notes.
 func (r *reader) Noted(ctx context.Context, name string) (value []byte, err error) {
-	if _, err = r.readRow(ctx, "SELECT value FROM note WHERE name = ?", []any{name}, &value); err != nil {
-		return nil, fmt.Errorf("read note %s: %w", name, err)
-	}
-	return value, nil
+	_, err = r.readRow(ctx, "SELECT value FROM note WHERE name = ?", []any{name}, &value)
+	return value, memory.Doing("read note "+name, err)
 }

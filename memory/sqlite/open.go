@@ -91,16 +91,20 @@ var (
 // memory.FormatError.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s, err := open(ctx, path, o)
-	if format, ok := errors.AsType[memory.FormatError](err); ok {
-		return nil, format
-	}
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
+		return nil, unopened(path, err)
 	}
 	s.done.Go(s.runWriter)
 	s.done.Go(s.watch)
 	s.done.Go(s.sweep)
 	return s, nil
+}
+
+func unopened(path string, err error) error {
+	if format, ok := errors.AsType[memory.FormatError](err); ok {
+		return format
+	}
+	return memory.Doing("open store "+path, err)
 }
 
 func open(ctx context.Context, path string, o Options) (*Store, error) {

@@ -141,15 +141,26 @@ func (q *queue) oldest(platforms []string) *held {
 func (q *queue) holds(h *held) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.closed && h.bell != nil && q.held[h.thread] == h
+	return q.held[h.thread] == h
 }
 
-func (q *queue) release(h *held) {
+// When a claim ends, the thread waits for another event or is queued again, at the end.
+func never(*held) bool      { return false }
+func always(*held) bool     { return true }
+func ifMailed(h *held) bool { return h.mail }
+
+// release ends a claim; false if it held nothing any more.
+func (q *queue) release(h *held, again func(*held) bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.held[h.thread] == h {
-		delete(q.held, h.thread)
+	if q.held[h.thread] != h {
+		return false
 	}
+	delete(q.held, h.thread)
+	if again(h) {
+		q.enqueue(h.platform, h.thread)
+	}
+	return true
 }
 
 // fence takes a thread from its run, and queues it again.
@@ -180,32 +191,6 @@ func (q *queue) clearHanded(thread string) {
 	delete(q.handed, thread)
 }
 
-// releaseUnused ends a claim that found nothing to do. If something arrived since, it
-// queues the thread again.
-func (q *queue) releaseUnused(h *held) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.held[h.thread] != h {
-		return
-	}
-	delete(q.held, h.thread)
-	if h.mail {
-		q.enqueue(h.platform, h.thread)
-	}
-}
-
-// handOn ends a claim and queues the thread again, at the end.
-func (q *queue) handOn(h *held) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed || h.bell == nil || q.held[h.thread] != h {
-		return false
-	}
-	delete(q.held, h.thread)
-	q.enqueue(h.platform, h.thread)
-	return true
-}
-
 // The pause before an unreadable thread is tried again. It grows less if the whole file
 // is unreadable.
 const (
@@ -223,14 +208,7 @@ func (q *queue) putAside(h *held, longest time.Duration) (strikes int) {
 	strikes = q.failures[h.thread]
 	pause := min(firstAside<<min(strikes-1, 10), longest)
 	// It stays held, so that new entries don't queue it.
-	time.AfterFunc(pause, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if q.held[h.thread] == h {
-			delete(q.held, h.thread)
-			q.enqueue(h.platform, h.thread)
-		}
-	})
+	time.AfterFunc(pause, func() { q.release(h, always) })
 	return strikes
 }
 

@@ -194,19 +194,13 @@ func (l loaded) waiting() []memory.Entry {
 // Read implements memory.Reader.
 func (r *reader) Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
 	l, err := r.load(ctx, thread.String(), 0, false)
-	if err != nil {
-		return nil, fmt.Errorf("read thread: %w", err)
-	}
-	return append(entries(l.log), l.waiting()...), nil
+	return append(entries(l.log), l.waiting()...), memory.Doing("read thread", err)
 }
 
 // Tail implements memory.Reader.
 func (r *reader) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (memory.Tail, error) {
 	l, err := r.load(ctx, thread.String(), after, true)
-	if err != nil {
-		return memory.Tail{}, fmt.Errorf("read the end of a thread: %w", err)
-	}
-	return memory.Tail{Base: l.base, Last: l.seq, Log: entries(l.log), Inbox: l.waiting()}, nil
+	return memory.Tail{Base: l.base, Last: l.seq, Log: entries(l.log), Inbox: l.waiting()}, memory.Doing("read the end of a thread", err)
 }
 
 // gather reads all rows.

@@ -30,7 +30,7 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 				s.log.Error("thread is unreadable and put aside", "thread", h.thread, "error", err)
 			}
 		case run == nil:
-			s.queue.releaseUnused(h)
+			s.queue.release(h, ifMailed) // nothing to do, but something may have arrived since
 		default:
 			s.queue.clearFailures(h)
 			return run, nil
@@ -189,7 +189,7 @@ func (s *Store) commit(ctx context.Context, what string, run *memory.Run, wakeAt
 		run.Log = append(append(run.Log, entries(own)...), entries(t.arrived)...)
 		if t.released {
 			s.recent.Put(recent.Log{Thread: h.thread, Entries: run.Log, Kept: run.Kept})
-			s.queue.release(h)
+			s.queue.release(h, never)
 			s.queue.noteDeadline(*wakeAt)
 		}
 	})
@@ -202,7 +202,7 @@ func (s *Store) commit(ctx context.Context, what string, run *memory.Run, wakeAt
 // Handoff implements memory.Store. The file still says woken, and the thread goes to
 // the end of the queue.
 func (s *Store) Handoff(_ context.Context, run *memory.Run) error {
-	if !s.queue.handOn(of(run)) {
+	if !s.queue.release(of(run), always) {
 		return memory.ErrFenced
 	}
 	return nil

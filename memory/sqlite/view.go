@@ -3,11 +3,8 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-
-	"nod/memory"
 )
 
 // Viewer reads a file that another process may have, and changes nothing.
@@ -17,13 +14,7 @@ type Viewer struct{ reader }
 // another format is a memory.FormatError.
 func View(ctx context.Context, path string) (*Viewer, error) {
 	v, err := view(ctx, path)
-	if format, ok := errors.AsType[memory.FormatError](err); ok {
-		return nil, format
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
-	}
-	return v, nil
+	return v, unopened(path, err)
 }
 
 func view(ctx context.Context, path string) (*Viewer, error) {

@@ -104,7 +104,7 @@ func TestWokenWhileSpared(t *testing.T) {
 		t.Fatalf("claimed %v, %v, want nothing", run, err)
 	}
 	mustPut(t, s, "a", message("m1", "hi"))
-	s.queue.releaseUnused(h)
+	s.queue.release(h, ifMailed)
 	if run := mustNext(t, s); run.Thread != onBoard("a") {
 		t.Errorf("claimed %v", run.Thread)
 	}
