@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 
 	"nod/agent/strategy"
@@ -33,7 +34,7 @@ func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 	case more && !t.EmptyTwice(), used == most+1 && draft.Evaded():
 		return d.callModel(t, strategy.Phase{}) // after the last call once more, and plainly
 	}
-	reason := textNoAnswer(len(t.Steps))
+	reason := fmt.Sprintf("I could not come to an answer within %d model calls. Ask again, perhaps in smaller parts.", len(t.Steps))
 	switch {
 	case draft.Written:
 		reason = textWritten
@@ -138,12 +139,4 @@ func (d *decision) unshownSteps(t *thread.Turn) *chat.Steps {
 		steps.Status = "Done" // with this post
 	}
 	return steps
-}
-
-// foldEnded folds the steps of turns that ended before.
-func (d *decision) foldEnded() (out []Action) {
-	for _, t := range d.thread.Folding {
-		out = append(out, d.foldSteps(t))
-	}
-	return out
 }

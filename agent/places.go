@@ -20,7 +20,10 @@ func (a *Agent) Beside(log *Log) (out []Action) {
 	for _, c := range d.thread.AllCards() {
 		out = append(out, d.drawElsewhere(c)...)
 	}
-	return append(out, d.foldEnded()...)
+	for _, t := range d.thread.Folding {
+		out = append(out, d.foldSteps(t))
+	}
+	return out
 }
 
 // drawElsewhere lists what is to be done with the cards of an approval in other places.

@@ -72,7 +72,8 @@ func (d *decision) sayUnfit(q *thread.Question) Action {
 	for _, b := range q.Unfit {
 		name := fmt.Sprintf("unfit/%d", b.Message)
 		if !d.thread.Has(name) {
-			return d.sayNotice(name, chat.MessageRef{}, textUnfit(q.Asks.From, b.Why), d.thread.Last)
+			text := fmt.Sprintf("That is no answer to what %s asks: %s. Try again, or say `%s`.", q.Asks.From, strings.TrimSuffix(b.Why, "."), question.Decline)
+			return d.sayNotice(name, chat.MessageRef{}, text, d.thread.Last)
 		}
 	}
 	return nil
@@ -88,8 +89,4 @@ func (d *decision) questionPost(q *thread.Question) chat.Post {
 		Key: memory.PostKey(q.PostName(), text), ReplyTo: q.Call.Turn.ReplyTo(),
 		Text: &chat.Text{Markdown: text, Notice: true, Summons: whom},
 	}
-}
-
-func textUnfit(from, why string) string {
-	return fmt.Sprintf("That is no answer to what %s asks: %s. Try again, or say `%s`.", from, strings.TrimSuffix(why, "."), question.Decline)
 }

@@ -47,10 +47,6 @@ func textCorrection(r memory.Result) string {
 // mostCorrection is how much of such a result people read, in bytes.
 const mostCorrection = 500
 
-func textNoAnswer(calls int) string {
-	return fmt.Sprintf("I could not come to an answer within %d model calls. Ask again, perhaps in smaller parts.", calls)
-}
-
 // replyTo is the text that answers a word.
 func (d *decision) replyTo(c *thread.Command) string {
 	switch c.Word {

@@ -109,11 +109,6 @@ func (k Case) outdated(c *thread.Call, number int) memory.Asked {
 	return a
 }
 
-// hopeless denies a call that may not be approved, since its preview failed.
-func hopeless(c *thread.Call, asked memory.Asked) []memory.Body {
-	return []memory.Body{asked, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textNoPreview(c.Preview.Bound)}}
-}
-
 // MustAsk says whether people have to be asked, or asked again, before the call runs.
 func (k Case) MustAsk(c *thread.Call) bool {
 	if k.Differs(c) {

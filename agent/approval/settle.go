@@ -51,7 +51,8 @@ func (k Case) settled(c *thread.Call) (memory.Result, bool) {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: why}, true
 	}
 	if c.Tool == policy.FindTool {
-		return k.found(c), true
+		text, strange := k.Tools.Found(k.Thread, c.Step.Branch, c.Args)
+		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: text, Origin: from(strange)}, true
 	}
 	if r, ok := k.unsteady(c); ok {
 		return r, true
@@ -128,12 +129,6 @@ func (k Case) unfound(c *thread.Call) memory.Result {
 		r.Text, r.Origin = fmt.Sprintf("There is no tool %q. The nearest are: %s.", c.Tool, strings.Join(near, ", ")), from(strange)
 	}
 	return r
-}
-
-// found is the result of a search for tools.
-func (k Case) found(c *thread.Call) memory.Result {
-	text, strange := k.Tools.Found(k.Thread, c.Step.Branch, c.Args)
-	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: text, Origin: from(strange)}
 }
 
 // from is the origin of a text, by whether words of strangers are in it.

@@ -58,7 +58,7 @@ func (k Case) Want(t *thread.Turn, last *thread.Step) Wanted {
 			asked := k.ask(c, tool, k.Thread.Approvals.Asks+len(open)+1)
 			asked.Why = why
 			if tool.Preview && tool.PreviewRequired && c.Preview.Bound.Err != "" {
-				return Wanted{Entries: hopeless(c, asked)}
+				return Wanted{Entries: []memory.Body{asked, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textNoPreview(c.Preview.Bound)}}}
 			}
 			open = append(open, asked)
 		}

@@ -27,11 +27,7 @@ func (Numbered) Read(tools []llm.Tool, r llm.Response) Completion {
 		reading:  reading{kit: tools, body: body, segs: segments(body), cutOff: !r.Whole() && !cut},
 		brackets: newBrackets(tools),
 	}
-	c := rd.read(cut)
-	if c.Thought == "" {
-		c.Thought, c.Reasoned = reasoning, reasoning != ""
-	}
-	return c
+	return rd.read(cut).orReasoned(reasoning)
 }
 
 type numberedReading struct {

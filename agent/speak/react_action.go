@@ -66,9 +66,12 @@ func (k kit) names() []string {
 }
 
 // plain is a name without what writers differ in.
-func plain(name string) string {
+func plain(name string) string { return without(name, " \t_-") }
+
+// without is a name in lower case, without some characters.
+func without(name, chars string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" \t_-", r) {
+		if strings.ContainsRune(chars, r) {
 			return -1
 		}
 		return r
@@ -82,20 +85,12 @@ func tidy(name string) string {
 
 // none are the words by which a model says that it does nothing.
 func isNone(name string) bool {
-	switch plain(tidy(name)) {
-	case "", "none", "n/a", "na", "null", "nil", "no", "notool", "noaction", "无", "無", "没有":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "none", "n/a", "na", "null", "nil", "no", "notool", "noaction", "无", "無", "没有"}, plain(tidy(name)))
 }
 
 // isFinish says whether what stands where a tool should is the answer's name.
 func isFinish(name string) bool {
-	switch plain(tidy(name)) {
-	case "finish", "finalanswer", "answer", "finalresponse", "最终答案", "最終答案":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"finish", "finalanswer", "answer", "finalresponse", "最终答案", "最終答案"}, plain(tidy(name)))
 }
 
 // move reads an action of which the input stands behind a label of its own.

@@ -119,14 +119,7 @@ func markIn(line string) (mark, bool) {
 }
 
 // labelName is a label as [labelNames] has it.
-func labelName(word string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" \t\u3000_-*#0123456789", r) {
-			return -1
-		}
-		return r
-	}, strings.ToLower(word))
-}
+func labelName(word string) string { return without(word, " \t\u3000_-*#0123456789") }
 
 // fencesOf lists where the closed code fences of a text begin and end.
 func fencesOf(text string) [][2]int {
@@ -240,16 +233,12 @@ func unwrap(text string) string {
 		return text
 	}
 	_, inner, ok := strings.Cut(body, "\n")
-	if !ok || !beginsWithLabel(inner) {
+	found := marks(inner)
+	if !ok || len(found) == 0 || strings.TrimSpace(inner[:found[0].start]) != "" {
 		return text
 	}
 	if strings.Count(inner, "```")%2 == 1 {
 		inner = strings.TrimSuffix(inner, "```")
 	}
 	return inner
-}
-
-func beginsWithLabel(text string) bool {
-	found := marks(text)
-	return len(found) > 0 && strings.TrimSpace(text[:found[0].start]) == ""
 }

@@ -23,16 +23,10 @@ func (React) Read(tools []llm.Tool, r llm.Response) Completion {
 	text, reasoning := parted(r.Text, r.Reasoning)
 	body, cut := cutObservation(text, true)
 	rd := reading{kit: tools, body: body, segs: segments(body), cutOff: !r.Whole() && !cut}
-	var c Completion
 	if len(tools) == 0 {
-		c = rd.lastWords()
-	} else {
-		c = rd.react(cut)
+		return rd.lastWords().orReasoned(reasoning)
 	}
-	if c.Thought == "" {
-		c.Thought, c.Reasoned = reasoning, reasoning != ""
-	}
-	return c
+	return rd.react(cut).orReasoned(reasoning)
 }
 
 // reading is a completion that is being read.
@@ -47,7 +41,8 @@ func (rd reading) react(cut bool) Completion {
 	if c, ok := rd.choose(); ok {
 		return c
 	}
-	if body := unfolded(rd.body); body != rd.body {
+	body := inlineAction.ReplaceAllString(rd.body, "$1\n$2\n$3") // some models write everything into one line
+	if body = inlineAnswer.ReplaceAllString(body, "$1\n$2"); body != rd.body {
 		folded := rd
 		folded.body, folded.segs = body, segments(body)
 		if c, ok := folded.choose(); ok {
@@ -193,13 +188,6 @@ var (
 	inlineAnswer = regexp.MustCompile(`([ \t.!?;,])(Final Answer:)`)
 )
 
-// unfolded puts the template's labels on lines of their own, for models that
-// write everything into one.
-func unfolded(text string) string {
-	text = inlineAction.ReplaceAllString(text, "$1\n$2\n$3")
-	return inlineAnswer.ReplaceAllString(text, "$1\n$2")
-}
-
 // Growing is what of an unfinished completion may be shown as a thought: what
 // stands before the action or the answer, and no line of which it is open
 // whether it will be a label. More text never takes back what was shown.
@@ -276,15 +264,20 @@ func settled(body string) string {
 	if first := strings.TrimSpace(body); strings.HasPrefix(first, "```") && !strings.Contains(first, "\n") {
 		return "" // all of it may be in a fence
 	}
-	for _, label := range []string{"Action:", "Final Answer:", stopObservation, thinkClose} {
-		for n := len(label) - 1; n > 0; n-- {
-			if strings.HasSuffix(body, label[:n]) {
-				body = body[:len(body)-n]
+	return strings.TrimRight(withoutBegun(body, "Action:", "Final Answer:", stopObservation, thinkClose), "*_ ")
+}
+
+// withoutBegun is a growing text without an end that may become one of the words.
+func withoutBegun(text string, words ...string) string {
+	for _, word := range words {
+		for n := min(len(word)-1, len(text)); n > 0; n-- {
+			if rest, begun := strings.CutSuffix(text, word[:n]); begun {
+				text = rest
 				break
 			}
 		}
 	}
-	return strings.TrimRight(body, "*_ ")
+	return text
 }
 
 // mayBeLabel says whether a line can still become a label.

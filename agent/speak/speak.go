@@ -45,6 +45,14 @@ type Completion struct {
 	Written  bool // it wrote a call into its text, where calls come apart from it
 }
 
+// orReasoned has the reasoning for the thought, where the text holds none.
+func (c Completion) orReasoned(reasoning string) Completion {
+	if c.Thought == "" {
+		c.Thought, c.Reasoned = reasoning, reasoning != ""
+	}
+	return c
+}
+
 // Prompt is what the model is to be shown, before a [Protocol] puts it into
 // its own form.
 type Prompt struct {

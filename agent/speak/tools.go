@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"nod/llm"
@@ -44,16 +45,21 @@ func (NativeTools) Request(p Prompt) llm.Request {
 			}
 		}
 	}
-	if p.LastCall {
-		say(llm.User, lastWord(p))
+	switch {
+	case p.LastCall && p.Plainly:
+		say(llm.User, "["+textPlainly+"]")
+	case p.LastCall:
+		say(llm.User, "["+LastCall+"]")
 	}
 	req := llm.Request{Messages: messages, Tools: p.Tools}
 	called := calledIn(messages)
 	if p.LastCall || len(p.Tools) == 0 {
 		req.Tools, req.NoCalls = nil, len(called) > 0
 	}
-	if req.NoCalls {
-		req.Tools = beside(p.Tools, called)
+	if req.NoCalls { // servers refuse a history with calls where no tool is defined
+		if req.Tools = p.Tools; len(p.Tools) == 0 {
+			req.Tools = called
+		}
 	}
 	return req
 }
@@ -73,40 +79,16 @@ func mostMessages(p Prompt) int {
 	return n
 }
 
-// lastWord is what the model is told when it has to answer.
-func lastWord(p Prompt) string {
-	if p.Plainly {
-		return "[" + textPlainly + "]"
-	}
-	return "[" + LastCall + "]"
-}
-
-// calledIn lists the tools that were called, each once.
-func calledIn(messages []llm.Message) []string {
-	var out []string
-	seen := map[string]bool{}
+// calledIn are the tools that were called, each once, by their names alone.
+func calledIn(messages []llm.Message) (out []llm.Tool) {
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			if !seen[c.Name] {
-				seen[c.Name] = true
-				out = append(out, c.Name)
+			if !slices.ContainsFunc(out, func(t llm.Tool) bool { return t.Name == c.Name }) {
+				out = append(out, llm.Tool{Name: c.Name, Description: "This tool is not there any more.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)})
 			}
 		}
 	}
 	return out
-}
-
-// beside are the tools that stand beside calls when none may be made: those
-// that there are, or else the names of what was called, since servers refuse
-// a history with calls where no tool is defined.
-func beside(tools []llm.Tool, called []string) []llm.Tool {
-	if len(tools) > 0 {
-		return tools
-	}
-	for _, name := range called {
-		tools = append(tools, llm.Tool{Name: name, Description: "This tool is not there any more.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)})
-	}
-	return tools
 }
 
 // did adds a step with its results, as messages.
@@ -167,10 +149,7 @@ func (NativeTools) Read(tools []llm.Tool, r llm.Response) Completion {
 			c.Thought, c.Answer, c.Written = before, "", true
 		}
 	}
-	if c.Thought == "" {
-		c.Thought, c.Reasoned = reasoning, reasoning != ""
-	}
-	return c
+	return c.orReasoned(reasoning)
 }
 
 // Growing implements [Grower]: nothing of a text is a thought before a call

@@ -162,14 +162,7 @@ func (k kit) unwritten(text string) string {
 	if i := markAt(text); i >= 0 {
 		text = text[:i]
 	}
-	for _, mark := range callMarks {
-		for n := min(len(mark)-1, len(text)); n > 0; n-- {
-			if strings.HasSuffix(text, mark[:n]) {
-				text = text[:len(text)-n]
-				break
-			}
-		}
-	}
+	text = withoutBegun(text, callMarks...)
 	body, fenced := strings.TrimSpace(text), strings.HasPrefix(text, "```")
 	if fenced && strings.Count(text, "```") < 2 {
 		_, body, _ = strings.Cut(text, "\n")

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"nod/chat"
-	"nod/chat/vocabulary"
 	"nod/memory"
 )
 
@@ -18,13 +17,6 @@ func (c *Command) FactID() string {
 		return c.Notice()
 	}
 	return c.Ref.String()
-}
-
-// takeFactWord takes a word about facts.
-func (s *Thread) takeFactWord(m *Message) {
-	if word, arg, ok := vocabulary.Facts(m.Text); ok {
-		s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: word, Arg: arg})
-	}
 }
 
 // takeRecalled takes the facts that prompts show from now on.

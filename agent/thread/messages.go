@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/chat/vocabulary"
 	"nod/chat/when"
 	"nod/memory"
 )
@@ -81,7 +82,9 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		return
 	}
 	if !m.Aside && b.Fact {
-		s.takeFactWord(m)
+		if word, arg, ok := vocabulary.Facts(m.Text); ok {
+			s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: word, Arg: arg})
+		}
 		return
 	}
 	if s.tooEarly(m) {

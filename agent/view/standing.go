@@ -11,7 +11,11 @@ import (
 // Standing says what an adapter has to know of a thread, with the entries in its inbox
 // that nobody has read. It costs only what is new in the log.
 func Standing(s *thread.Thread, inbox ...memory.Entry) chat.Standing {
-	return stand(viewStanding(s), inbox, s.Own)
+	st := chat.Standing{
+		Known: len(s.Folk.People) > 0 || len(s.Turns) > 0 || s.Trim.Before > 0, Running: s.Open != nil || len(s.Inbox.Waiting) > 0,
+		Horizon: s.Span.Horizon, First: s.Span.First, Last: s.Span.Last, Callers: slices.Clone(s.Folk.Callers), Muted: s.Folk.Muted,
+	}
+	return stand(st, inbox, s.Own)
 }
 
 // StillStanding is the standing of a log that did not change, with its inbox; false where
@@ -56,14 +60,6 @@ func hear(st *chat.Standing, m chat.Message) {
 	}
 }
 
-// viewStanding is the standing without an inbox.
-func viewStanding(s *thread.Thread) chat.Standing {
-	return chat.Standing{
-		Known: len(s.Folk.People) > 0 || len(s.Turns) > 0 || s.Trim.Before > 0, Running: s.Open != nil || len(s.Inbox.Waiting) > 0,
-		Horizon: s.Span.Horizon, First: s.Span.First, Last: s.Span.Last, Callers: slices.Clone(s.Folk.Callers), Muted: s.Folk.Muted,
-	}
-}
-
 // AskState says how often a call was asked for again, and whether it waits.
 type AskState struct {
 	Again int
@@ -88,7 +84,11 @@ func Pending(entries []memory.Entry, id string) []chat.Pending {
 		return []chat.Pending{{}}
 	}
 	p := chat.Pending{Approve: c.Asked.Rules.Approve, Deny: c.Asked.Rules.Deny, Votes: len(c.Votes.Given), Call: id, Ref: c.Card.Ref}
-	out := append([]chat.Pending{p}, pendingElsewhere(c, p)...)
+	out := []chat.Pending{p}
+	for _, k := range c.Copies.Cards {
+		p.Thread, p.Ref = k.At, k.Ref
+		out = append(out, p)
+	}
 	for i := range out {
 		out[i].More = i < len(out)-1
 	}
@@ -99,16 +99,6 @@ func Pending(entries []memory.Entry, id string) []chat.Pending {
 				break
 			}
 		}
-	}
-	return out
-}
-
-// pendingElsewhere lists the cards in other places, in the form of the thread's.
-func pendingElsewhere(c *thread.Call, p chat.Pending) (out []chat.Pending) {
-	for _, k := range c.Copies.Cards {
-		one := p
-		one.Thread, one.Ref = k.At, k.Ref
-		out = append(out, one)
 	}
 	return out
 }

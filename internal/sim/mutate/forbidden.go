@@ -48,7 +48,7 @@ var forbidden = []mutant{
 	{"asks: processes with different files ask for ever", again, "if c.Asked.Again >= mostStricter {", "if false {", "TestApprovedAndNeverBegun"},
 	{"asks: what never began is called approved", calls, "return c.Decided != nil && !c.TurnedDown() && !c.Started &&", "return false && c.Decided != nil &&", "TestApprovedAndNeverBegun"},
 	{"older: a grant of before allows", "agent/thread/lost.go", "		g.over = true\n", "		_ = g\n", "TestAGrantOfBeforeARestore"},
-	{"grants: one holds for longer than allowed", grants, "Until: at.Add(b.For)", "Until: at.Add(10 * b.For)", "TestGrantsProperty"},
+	{"grants: one holds for longer than allowed", "agent/thread/fold.go", "Until: e.At.Add(b.For)", "Until: e.At.Add(10 * b.For)", "TestGrantsProperty"},
 	{"grants: a use is not counted", grants, "		g.used++\n", "", "TestGrantsProperty"},
 	{"grants: one is taken back before the call begins", grants, "(c.Started || !c.Use.Grant.over && now", "(c.Started || now", "TestGrantOverBeforeTheCallBegins"},
 	{"grants: one is over before the call begins", grants, "(c.Started || !c.Use.Grant.over && now.Before(c.Use.Grant.Until))", "true", "TestGrantOverBeforeTheCallBegins"},
