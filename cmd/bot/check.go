@@ -24,6 +24,7 @@ import (
 	"nod/memory/audit"
 	"nod/memory/sqlite"
 	"nod/tools"
+	"nod/tools/mcp"
 	"nod/tools/skill"
 	"nod/trace/otlp"
 )
@@ -67,7 +68,7 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 			return err
 		}
 	}
-	k, a, err := newKit(ctx, cfg, log, false)
+	k, a, err := newKit(ctx, cfg, log, mcp.Fully)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
 	}
 	bad += len(k.left) + showSkills(k.skills, env.Out)
-	return tryAll(ctx, cfg, log, env, bad+showMCP(ctx, k.mcp, env.Out))
+	return tryAll(ctx, cfg, log, env, bad+showMCP(k.mcp, env.Out))
 }
 
 // acceptSkills writes the present skills into their lock file, and lists the changes.

@@ -23,7 +23,7 @@ func (k *kit) servers(ctx context.Context, cfg *config.Config, log *slog.Logger)
 		return nil
 	}
 	var err error
-	if k.mcp, err = connectMCP(ctx, cfg, mcp.Options{Taken: append(slices.Collect(maps.Keys(k.rules)), policy.FindTool, policy.UseTool), Logger: log, Known: k.paper}); err != nil {
+	if k.mcp, err = connectMCP(ctx, cfg, mcp.Options{Taken: append(slices.Collect(maps.Keys(k.rules)), policy.FindTool, policy.UseTool), Logger: log, Ask: k.ask}); err != nil {
 		return err
 	}
 	k.stops = append(k.stops, func() error {
@@ -70,14 +70,11 @@ func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io
 		_, _ = fmt.Fprintln(out, "no mcp servers are configured, so there is nothing to accept")
 		return nil
 	}
-	servers, err := connectMCP(ctx, cfg, mcp.Options{Logger: log})
+	servers, err := connectMCP(ctx, cfg, mcp.Options{Logger: log, Ask: mcp.Fully})
 	if err != nil {
 		return usage(err)
 	}
 	defer servers.Close()
-	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
-	defer cancel()
-	servers.Settle(ctx)
 	path := tools.LockPath(cfg.File(), "mcp")
 	if err := servers.Accept().Write(path); err != nil {
 		return err
@@ -102,10 +99,7 @@ func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io
 }
 
 // showMCP lists the servers with the state of each tool, and counts problems.
-func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int) {
-	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
-	defer cancel()
-	servers.Settle(ctx)
+func showMCP(servers *mcp.Servers, out io.Writer) (bad int) {
 	for _, s := range servers.States() {
 		if s.Err != nil {
 			bad++

@@ -16,6 +16,7 @@ import (
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/lab"
+	"nod/tools/mcp"
 )
 
 type replayCommand struct {
@@ -51,7 +52,7 @@ func (c replayCommand) run(ctx context.Context, cfg *config.Config, log *slog.Lo
 	if c.ExportCases != "" {
 		return exportCases(ctx, cfg, log, scope, c.ExportCases, env)
 	}
-	k, a, err := newKit(ctx, cfg, log, true)
+	k, a, err := newKit(ctx, cfg, log, mcp.Never)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/cmd/bot/config"
+	"nod/tools/mcp"
 )
 
 // A room's rules go over those of each tool, key by key; nod's own tools stay.
@@ -32,7 +33,7 @@ channels:
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, a, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
+	k, a, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), mcp.Briefly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ channels:
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, a, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
+		k, a, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), mcp.Briefly)
 		if err != nil {
 			t.Fatal(err)
 		}

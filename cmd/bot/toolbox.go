@@ -39,18 +39,18 @@ type kit struct {
 	skills    *skill.Shelf
 	team      team.Search
 
-	list  []tools.Tool
-	errs  []error
-	paper bool
+	list []tools.Tool
+	errs []error
+	ask  mcp.Ask
 }
 
 // offTool is a tool that the file wants and that can't work here.
 type offTool struct{ name, why string }
 
-// newKit makes the tools that the file switches on, and the agent that has them. On paper
-// they are only described: no server is started or asked.
-func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger, paper bool) (*kit, *agent.Agent, error) {
-	k := &kit{paper: paper, rules: map[string]config.ToolRules{}}
+// newKit makes the tools that the file switches on, and the agent that has them. ask says how
+// long it waits for servers.
+func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger, ask mcp.Ask) (*kit, *agent.Agent, error) {
+	k := &kit{ask: ask, rules: map[string]config.ToolRules{}}
 	err := k.fill(ctx, cfg, log)
 	var a *agent.Agent
 	if err == nil {

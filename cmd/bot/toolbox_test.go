@@ -41,7 +41,7 @@ func TestEveryToolIsOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, a, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
+	k, a, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), mcp.Briefly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestImageNeedsAnEndpoint(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default(func(name string) (string, bool) { return t.TempDir(), name == "HOME" })
 	cfg.SwitchOn("image")
-	k, _, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
+	k, _, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), mcp.Briefly)
 	if err != nil {
 		t.Fatal(err)
 	}

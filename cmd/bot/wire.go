@@ -36,6 +36,7 @@ import (
 	"nod/mask"
 	"nod/memory"
 	"nod/memory/sqlite"
+	"nod/tools/mcp"
 )
 
 // program is everything that a configuration stands for, but for the platforms,
@@ -88,7 +89,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	log = masked(log, m)
 	p := &program{cfg: cfg, log: log, mask: m, meter: meter.New(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
 	var err error
-	if p.kit, p.agent, err = newKit(ctx, cfg, log, false); err != nil {
+	if p.kit, p.agent, err = newKit(ctx, cfg, log, mcp.Briefly); err != nil {
 		return nil, err
 	}
 	for _, t := range p.kit.off {

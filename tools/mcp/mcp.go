@@ -84,11 +84,21 @@ type Options struct {
 	Taken   []string // names that other tools have
 	Version string   // of this program, for the servers
 	Logger  *slog.Logger
-	Known   bool // no server is started or asked: the tools are those of the Lock
+	Ask     Ask // how long the start waits for servers whose tools the Lock knows
 
 	pace  pace // of tests
 	limit limit
 }
+
+// Ask says how long [Connect] waits for a server whose tools the Lock knows.
+type Ask int
+
+// Values of Ask.
+const (
+	Briefly Ask = iota // a slow one comes later
+	Fully              // as long as for others
+	Never              // no server is started: the tools are those of the Lock
+)
 
 // limit is [patience.With], which ends a call that takes too long. Tests say when.
 type limit func(ctx context.Context, most time.Duration, cause error) (context.Context, *patience.Limit, func())
@@ -157,9 +167,13 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 	// finished first.
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ss.stop = stop
-	if o.Known {
+	switch o.Ask {
+	case Never:
 		ss.Renew()
 		return ss, nil
+	case Fully:
+		o.pace.glance = o.pace.wait
+	case Briefly:
 	}
 	for _, s := range ss.list {
 		ss.work.Go(func() { s.run(live) })
@@ -211,17 +225,6 @@ func (ss *Servers) learn(ctx context.Context, most, glance time.Duration) {
 			s.settled(ctx)
 		}
 		s.pin()
-	}
-}
-
-// Settle waits until it is known of every server whether it can be used, or
-// until ctx is done.
-func (ss *Servers) Settle(ctx context.Context) {
-	if ss == nil {
-		return
-	}
-	for _, s := range ss.list {
-		s.settled(ctx)
 	}
 }
 

@@ -82,6 +82,10 @@ func TestLock(t *testing.T) {
 	touch(dir, "swapped")
 	touch(dir, "added")
 	touch(dir, "removed")
+	hasty := quick
+	hasty.glance = 1
+	whole := connect(t, Options{Servers: servers, Lock: read(t, path), Ask: Fully, pace: hasty})
+	whole.says("test_swap", `{"text":"x"}`, "there is no tool", true)
 	b := connect(t, Options{Servers: servers, Lock: read(t, path)})
 	b.says("test_swap", `{"text":"x"}`, "there is no tool", true)
 	b.says("test_echo", `{"text":"x"}`, "there is no tool", true)
@@ -120,7 +124,6 @@ func TestTools(t *testing.T) {
 	for name, lock := range map[string]*Lock{"found": nil, "accepted": all} {
 		t.Run(name, func(t *testing.T) {
 			b := connect(t, Options{Servers: []Server{some}, Lock: lock})
-			b.ss.Settle(t.Context())
 			var got []string
 			for _, tool := range b.ss.Tools() {
 				got = append(got, tool.Name)
@@ -148,7 +151,6 @@ func TestAcceptWhileDown(t *testing.T) {
 	dir := t.TempDir()
 	lock := connect(t, Options{Servers: []Server{stdio(t, dir)}}).ss.Accept()
 	down := connect(t, Options{Servers: []Server{stdio(t, dir, "breaks")}, Lock: lock})
-	down.ss.Settle(t.Context())
 	if d := cmp.Diff(lock, down.ss.Accept()); d != "" {
 		t.Error(d)
 	}
