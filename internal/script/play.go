@@ -288,78 +288,64 @@ func Rules() memory.Rules {
 	}
 }
 
+// toolOptions are what a tool's line may say of it, NAME or NAME=VALUE.
+var toolOptions = map[string]func(p *play, t *policy.Tool, value string){
+	"undeclared":     func(_ *play, t *policy.Tool, _ string) { t.Undeclared = true },
+	"read-only":      func(_ *play, t *policy.Tool, _ string) { t.ReadOnly = true },
+	"advances":       func(_ *play, t *policy.Tool, _ string) { t.Advances = true },
+	"lists":          func(_ *play, t *policy.Tool, _ string) { t.Lists = true },
+	"unaccepted":     func(_ *play, t *policy.Tool, _ string) { t.Unaccepted = true },
+	"reads":          func(_ *play, t *policy.Tool, _ string) { t.Reads = true },
+	"outside":        func(_ *play, t *policy.Tool, _ string) { t.Outside = true },
+	"preview":        func(_ *play, t *policy.Tool, _ string) { t.Preview, t.PreviewRequired = true, true },
+	"preview-if-any": func(_ *play, t *policy.Tool, _ string) { t.Preview = true },
+	"direct":         func(_ *play, t *policy.Tool, _ string) { t.Rules.Direct = true },
+	"quiet":          func(_ *play, t *policy.Tool, _ string) { t.Rules.Quiet = true },
+	"grants":         func(_ *play, t *policy.Tool, _ string) { t.Rules.Grants = memory.Grants{Most: time.Hour, Uses: 3} },
+	"address":        func(_ *play, t *policy.Tool, value string) { t.Address = value },
+	"does":           func(_ *play, t *policy.Tool, value string) { t.Definition = value },
+	"sends":          func(_ *play, t *policy.Tool, value string) { t.Sends = strings.Split(value, ",") },
+	"for":            func(_ *play, t *policy.Tool, value string) { t.For = strings.Split(value, ",") },
+	"approvers":      func(_ *play, t *policy.Tool, value string) { t.Rules.Approvers = strings.Split(value, ",") },
+	"channels":       func(_ *play, t *policy.Tool, value string) { t.Rules.Channels = strings.Split(value, ",") },
+	"file":           func(p *play, t *policy.Tool, value string) { p.tools.Files[t.Name] = value },
+	"fails":          func(p *play, t *policy.Tool, _ string) { p.tools.Failing[t.Name] = true },
+	"takes":          func(p *play, t *policy.Tool, value string) { p.tools.Takes[t.Name] = p.duration(value) },
+	"quorum":         func(p *play, t *policy.Tool, value string) { t.Rules.Quorum = p.number(value) },
+	"remind":         func(p *play, t *policy.Tool, value string) { t.Rules.Remind = p.duration(value) },
+	"run-within":     func(p *play, t *policy.Tool, value string) { t.Rules.RunWithin = p.duration(value) },
+	"exclude": func(_ *play, t *policy.Tool, value string) {
+		t.Rules.ExcludeRequester, t.Rules.ExcludeThread = true, value == "thread"
+	},
+	"of": func(p *play, t *policy.Tool, value string) { // a server whose tools are found by search
+		t.Server, t.Hidden = value, true
+		if !p.agent.Tools.Searched() {
+			p.agent.Tools = append(p.agent.Tools, policy.Search())
+		}
+	},
+	"by": func(_ *play, t *policy.Tool, value string) {
+		for w := range strings.SplitSeq(value, ",") {
+			t.Rules.By = append(t.Rules.By, chat.Way(w))
+		}
+	},
+	"escalate": func(p *play, t *policy.Tool, value string) {
+		after, who, _ := strings.Cut(value, "=")
+		t.Rules.Escalate = memory.Escalation{After: p.duration(after), Approvers: strings.Split(who, ",")}
+	},
+	"needs": func(_ *play, t *policy.Tool, value string) {
+		t.Parameters = fmt.Appendf(nil, `{"type":"object","properties":{%q:{"type":"string"}},"required":[%q],"additionalProperties":false}`, value, value)
+	},
+}
+
 func (p *play) tool(f []string) {
 	t := policy.Tool{Tool: llm.Tool{Name: f[0], Description: f[0] + " something.", Parameters: []byte(`{"type":"object"}`)}, Risk: policy.Risk(f[1]), Rules: Rules()}
 	for _, o := range f[2:] {
 		key, value, _ := strings.Cut(o, "=")
-		switch key {
-		case "undeclared":
-			t.Undeclared = true
-		case "read-only":
-			t.ReadOnly = true
-		case "advances":
-			t.Advances = true
-		case "address":
-			t.Address = value
-		case "sends":
-			t.Sends = strings.Split(value, ",")
-		case "for":
-			t.For = strings.Split(value, ",")
-		case "lists":
-			t.Lists = true
-		case "unaccepted":
-			t.Unaccepted = true
-		case "reads":
-			t.Reads = true
-		case "of": // a server whose tools are found by search
-			t.Server, t.Hidden = value, true
-			if !p.agent.Tools.Searched() {
-				p.agent.Tools = append(p.agent.Tools, policy.Search())
-			}
-		case "file":
-			p.tools.Files[f[0]] = value
-		case "outside":
-			t.Outside = true
-		case "grants":
-			t.Rules.Grants = memory.Grants{Most: time.Hour, Uses: 3}
-		case "exclude":
-			t.Rules.ExcludeRequester, t.Rules.ExcludeThread = true, value == "thread"
-		case "preview":
-			t.Preview, t.PreviewRequired = true, true
-		case "preview-if-any":
-			t.Preview = true
-		case "fails":
-			p.tools.Failing[f[0]] = true
-		case "quorum":
-			t.Rules.Quorum = p.number(value)
-		case "approvers":
-			t.Rules.Approvers = strings.Split(value, ",")
-		case "takes":
-			p.tools.Takes[f[0]] = p.duration(value)
-		case "direct":
-			t.Rules.Direct = true
-		case "quiet":
-			t.Rules.Quiet = true
-		case "does":
-			t.Definition = value
-		case "by":
-			for w := range strings.SplitSeq(value, ",") {
-				t.Rules.By = append(t.Rules.By, chat.Way(w))
-			}
-		case "channels":
-			t.Rules.Channels = strings.Split(value, ",")
-		case "remind":
-			t.Rules.Remind = p.duration(value)
-		case "run-within":
-			t.Rules.RunWithin = p.duration(value)
-		case "escalate":
-			after, who, _ := strings.Cut(value, "=")
-			t.Rules.Escalate = memory.Escalation{After: p.duration(after), Approvers: strings.Split(who, ",")}
-		case "needs":
-			t.Parameters = fmt.Appendf(nil, `{"type":"object","properties":{%q:{"type":"string"}},"required":[%q],"additionalProperties":false}`, value, value)
-		default:
+		set, ok := toolOptions[key]
+		if !ok {
 			p.t.Fatalf("no tool option %q", o)
 		}
+		set(p, &t, value)
 	}
 	schema, err := args.Compile(t.Parameters)
 	if err != nil {
@@ -389,85 +375,82 @@ func (p *play) number(s string) int {
 
 var protocols = map[string]speak.Protocol{"tools": speak.NativeTools{}, "react": speak.React{}, "numbered": speak.Numbered{}}
 
-func (p *play) option(o string) {
-	key, value, _ := strings.Cut(o, "=")
-	switch {
-	case key == "steps":
-		p.agent.MaxSteps = p.number(value)
-	case key == "budget":
-		p.agent.Budget = p.number(value)
-	case key == "idle":
-		d, err := time.ParseDuration(value)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		p.agent.IdleReset = d
-	case key == "dm":
-		p.board.DM = true
-	case key == "protocol":
+// ownRules are the approval rules of nod's own tools.
+func ownRules() memory.Rules {
+	return memory.Rules{Approvers: []string{chat.Requester}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}
+}
+
+// options are what the section options may say, NAME or NAME=VALUE.
+var options = map[string]func(p *play, value string){
+	"steps":    func(p *play, value string) { p.agent.MaxSteps = p.number(value) },
+	"budget":   func(p *play, value string) { p.agent.Budget = p.number(value) },
+	"idle":     func(p *play, value string) { p.agent.IdleReset = p.duration(value) },
+	"retries":  func(p *play, value string) { p.agent.Retries = p.number(value) },
+	"strategy": func(p *play, value string) { p.agent.Strategy = strategy.Kind(value) },
+	"summary":  func(p *play, _ string) { p.agent.Summary = true },
+	"taint":    func(p *play, _ string) { p.agent.Taint = true },
+	"models":   func(p *play, value string) { p.models(strings.Split(value, ",")) },
+	"alert":    func(p *play, value string) { p.pagers(value) },
+	"dm":       func(p *play, _ string) { p.board.DM = true },
+	"forms":    func(p *play, _ string) { p.board.Forms = true },
+	"growing":  func(p *play, _ string) { p.board.Growing = true },
+	"statuses": func(p *play, _ string) { p.board.Statuses = true },
+	"signs":    func(p *play, _ string) { p.board.Signs = true },
+	"wordless": func(p *play, _ string) { p.board.Wordless = true },
+	"shut":     func(p *play, value string) { p.board.Shut(chat.UserID(value)) },
+	"folds":    func(p *play, value string) { p.board.Folds(p.duration(value)) }, // how long the last edit of steps takes
+	"unheard":  func(p *play, value string) { p.board.Unheard(p.number(value)) },
+	"down":     func(p *play, value string) { p.board.Fail(p.number(value)) },
+	"protocol": func(p *play, value string) {
 		if p.agent.Protocol = protocols[value]; p.agent.Protocol == nil {
 			p.t.Fatalf("no protocol %q", value)
 		}
-	case key == "strategy":
-		p.agent.Strategy = strategy.Kind(value)
-	case key == "retries":
-		p.agent.Retries = p.number(value)
-	case strings.HasSuffix(key, "-limit"):
-		p.limit(key, value)
-	case key == "models":
-		p.models(strings.Split(value, ","))
-	case key == "skills":
+	},
+	"skills": func(p *play, value string) {
 		for _, name := range strings.Split(value, ",") {
 			name, off := strings.CutPrefix(name, "!")
 			p.agent.Skills = append(p.agent.Skills, policy.Skill{Name: name, Description: "About " + name + ".", Off: off})
 		}
 		p.agent.Tools = p.agent.Tools.WithSkills(p.agent.Skills)
 		p.agent.SkillOff = func(name string) string { return map[string]string{"secret": "nobody has accepted it"}[name] }
-	case key == "room-skills":
+	},
+	"room-skills": func(p *play, value string) {
 		has := slices.DeleteFunc(slices.Clone(p.agent.Skills), func(s policy.Skill) bool { return !slices.Contains(strings.Split(value, ","), s.Name) })
 		p.agent.Rooms = map[string]agent.Room{"board:c": {Instructions: "Mind the room.", Skills: has}}
-	case key == "room":
+	},
+	"room": func(p *play, value string) {
 		p.agent.Rooms = map[string]agent.Room{"board:c": {Instructions: "Mind the room.", Model: "spare", Without: map[string]bool{value: true}}}
-	case key == "summary":
-		p.agent.Summary = true
-	case key == "forms":
-		p.board.Forms = true
-	case key == "growing":
-		p.board.Growing = true
-	case key == "statuses":
-		p.board.Statuses = true
-	case key == "signs":
-		p.board.Signs = true
-	case key == "wordless":
-		p.board.Wordless = true
-	case key == "taint":
-		p.agent.Taint = true
-	case key == "shut":
-		p.board.Shut(chat.UserID(value))
-	case key == "slow": // BEFORE,AFTER a card stands
+	},
+	"slow": func(p *play, value string) { // BEFORE,AFTER a card stands
 		before, after, _ := strings.Cut(value, ",")
 		p.board.Slow(p.duration(before), p.duration(after))
-	case key == "raise": // the limit of a person
+	},
+	"raise": func(p *play, value string) { // the limit of a person
 		most, rule, _ := strings.Cut(value, ",")
 		p.limits.Raise = append(p.limits.Raise, run.Raise{For: []string{rule}, Person: run.Limit{Tokens: int64(p.number(most))}})
-	case key == "folds": // how long the last edit of steps takes
-		p.board.Folds(p.duration(value))
-	case key == "unheard":
-		p.board.Unheard(p.number(value))
-	case key == "schedules":
+	},
+	"schedules": func(p *play, value string) {
 		person := 20
 		if value != "" {
 			person = p.number(value)
 		}
 		p.agent.Schedules = policy.Schedules{Thread: 3, Person: person, Least: 15 * time.Minute, Late: time.Hour, Timeout: 2 * time.Hour}
-		p.agent.Tools = append(p.agent.Tools, agent.ScheduleTool(memory.Rules{Approvers: []string{chat.Requester}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}))
-	case key == "facts":
+		p.agent.Tools = append(p.agent.Tools, agent.ScheduleTool(ownRules()))
+	},
+	"facts": func(p *play, _ string) {
 		p.agent.Facts = policy.Facts{Most: 3, Size: 40}
-		p.agent.Tools = append(p.agent.Tools, agent.RememberTool(memory.Rules{Approvers: []string{chat.Requester}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}, p.agent.Facts))
-	case key == "alert":
-		p.pagers(value)
-	case key == "down":
-		p.board.Fail(p.number(value))
+		p.agent.Tools = append(p.agent.Tools, agent.RememberTool(ownRules(), p.agent.Facts))
+	},
+}
+
+func (p *play) option(o string) {
+	key, value, _ := strings.Cut(o, "=")
+	set := options[key]
+	switch {
+	case set != nil:
+		set(p, value)
+	case strings.HasSuffix(key, "-limit"):
+		p.limit(key, value)
 	case policy.IsGroup(key):
 		p.board.Groups[key] = nil
 		for _, who := range strings.Split(value, ",") {
