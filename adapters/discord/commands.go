@@ -114,13 +114,14 @@ func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 		a.log.Warn("put a command", "error", err)
 		return a.fulfil(ctx, in, newPage(front.Away))
 	}
+	comes := func(ctx context.Context) error {
+		return a.fulfil(ctx, in, newPage("The answer comes in this conversation."))
+	}
 	if private {
-		a.asides.late(ctx, in, func(ctx context.Context) error {
-			return a.fulfil(ctx, in, newPage("The answer comes in this conversation."))
-		})
+		a.asides.late(ctx, in, comes)
 		return nil
 	}
-	return a.fulfil(ctx, in, newPage("The answer comes in this conversation."))
+	return comes(ctx)
 }
 
 // halt stops the running turn.
@@ -174,7 +175,7 @@ func (a *Adapter) show(ctx context.Context, in api.Interaction, text string, alo
 	}
 	m := *shown
 	m.GuildID, m.ChannelID, m.Member = in.GuildID, in.ChannelID, in.Member
-	a.inLane(context.WithoutCancel(ctx), m.ChannelID, gateway.Event{}, func(ctx context.Context, _ bool) error { return a.message(ctx, m) })
+	a.inLane(context.WithoutCancel(ctx), m.ChannelID, gateway.Event{}, func(ctx context.Context, _ bool) error { return a.put(ctx, m, false) })
 	return nil
 }
 

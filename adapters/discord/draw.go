@@ -157,8 +157,7 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 // stands says whether a message is, or is no card, as far as that can be found out:
 // Discord never makes one of the other.
 func (a *Adapter) stands(ctx context.Context, ids []string, card bool) bool {
-	var m api.Message
-	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}/messages/{}", IDs: ids, Priority: outbox.Approval, Answer: &m})
+	m, err := a.message(ctx, ids[0], ids[1], outbox.Approval)
 	return err != nil || m.Flags&api.Components != 0 == card
 }
 

@@ -133,21 +133,11 @@ func editField(f forms.Field) map[string]any {
 
 // fieldOf is what the only field of a form was filled in with.
 func fieldOf(raw json.RawMessage) string {
-	var rows []struct {
-		Component struct {
-			Value string `json:"value"`
-		} `json:"component"`
-		Components []struct {
-			Value string `json:"value"`
-		} `json:"components"`
-	}
-	if json.Unmarshal(raw, &rows) != nil || len(rows) == 0 {
+	fields, err := fieldsOf(raw)
+	if err != nil || len(fields) == 0 {
 		return ""
 	}
-	if len(rows[0].Components) > 0 {
-		return rows[0].Components[0].Value
-	}
-	return rows[0].Component.Value
+	return fields[0].Value
 }
 
 // fieldsOf lists what the fields of a form were filled in with. A box says true or

@@ -174,9 +174,8 @@ func (a *Adapter) route(ctx context.Context, m api.Message, later bool) (way, er
 	return w, nil
 }
 
-// message puts a message into its thread, unless it is not for the bot.
-func (a *Adapter) message(ctx context.Context, m api.Message) error { return a.put(ctx, m, false) }
-
+// put puts a message into its thread, unless it is not for the bot. later is for messages
+// that are found afterwards.
 func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	if put := a.asides.completes(&m); put {
 		return errNotOurs

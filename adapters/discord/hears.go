@@ -49,15 +49,14 @@ func (a *Adapter) once(what string, in time.Duration) bool {
 
 // remark says one small line in answer to a message, outside of any conversation.
 func (a *Adapter) remark(ctx context.Context, m api.Message, text string) {
-	b := layout.Part{Content: "-# " + text}.Change()
-	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &layout.Answered{Message: m.ID}
-	b.Nonce, b.Enforce = api.Nonce(chat.ThreadID{Platform: Platform, Channel: m.ChannelID}, "remark "+m.ID+text, 0, 0), true
-	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.ChannelID}, Body: b, Priority: outbox.Low}
-	err := a.rest.Call(ctx, r)
+	r := remark{
+		thread: chat.ThreadID{Platform: Platform, Channel: m.ChannelID}, channel: m.ChannelID, on: m.ID,
+		part: layout.Part{Content: "-# " + text, Silent: true}, key: "remark " + m.ID + text, priority: outbox.Low,
+	}
+	err := a.rest.Call(ctx, r.request(nil))
 	if api.Code(err) == api.CodeNoHistory || api.Code(err) == api.CodeBadForm {
-		b.Reference = nil
-		r.Body = b
-		err = a.rest.Call(ctx, r)
+		r.on = ""
+		err = a.rest.Call(ctx, r.request(nil))
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Warn("say why nothing is answered", "error", err)

@@ -165,11 +165,8 @@ func (a *Adapter) question(ctx context.Context, p api.Place) string {
 }
 
 // beginning is the message that began a conversation.
-func (a *Adapter) beginning(ctx context.Context, p api.Place) (m api.Message, err error) {
-	err = a.rest.Call(ctx, api.Request{
-		Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{p.Channel, p.Thread}, Priority: outbox.Answer, Answer: &m,
-	})
-	return m, err
+func (a *Adapter) beginning(ctx context.Context, p api.Place) (api.Message, error) {
+	return a.message(ctx, p.Channel, p.Thread, outbox.Answer)
 }
 
 // open asks for the thread of a place to be made soon. Posting there waits for

@@ -142,13 +142,11 @@ func (s *sending) moved(ctx context.Context, err error) bool {
 
 // above says something about a thread in the channel above it, once.
 func (a *Adapter) above(ctx context.Context, p api.Place, text string) {
-	b := layout.Part{Content: text}.Change()
-	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &layout.Answered{Message: p.Thread}
-	b.Nonce, b.Enforce = api.Nonce(api.ThreadID(p), "above "+text, 0, 0), true
-	err := a.rest.Call(ctx, api.Request{
-		Method: "POST", Path: "/channels/{}/messages", IDs: []string{p.Channel}, Body: b, Priority: outbox.Low,
-	})
-	if err != nil {
+	r := remark{
+		thread: api.ThreadID(p), channel: p.Channel, on: p.Thread,
+		part: layout.Part{Content: text, Silent: true}, key: "above " + text, priority: outbox.Low,
+	}
+	if err := a.rest.Call(ctx, r.request(nil)); err != nil {
 		a.log.Warn("say something above a thread", "thread", api.ThreadID(p).String(), "error", err)
 	}
 }

@@ -70,11 +70,12 @@ func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
 		if err != nil {
 			return err
 		}
-		put := a.message
-		if e.Kind == "MESSAGE_UPDATE" {
-			put = a.edited
-		}
-		a.inLane(ctx, m.ChannelID, e, func(ctx context.Context, _ bool) error { return put(ctx, m) })
+		a.inLane(ctx, m.ChannelID, e, func(ctx context.Context, _ bool) error {
+			if e.Kind == "MESSAGE_UPDATE" {
+				return a.edited(ctx, m)
+			}
+			return a.put(ctx, m, false)
+		})
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
 		d, err := api.ReadDeletion(e.Data)
 		if err != nil {

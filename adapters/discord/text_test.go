@@ -262,7 +262,7 @@ func FuzzEvent(f *testing.F) {
 		}
 		if m, err := api.ReadMessage(data); err == nil {
 			m.ChannelID, m.Attachments = "6", nil
-			_ = a.message(t.Context(), m)
+			_ = a.put(t.Context(), m, false)
 			_ = a.edited(t.Context(), m)
 		}
 		_, _ = api.ReadReaction(data)

@@ -3,7 +3,6 @@ package discord
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -190,9 +189,7 @@ func (a *Adapter) reactedIn(ctx context.Context, r *api.Reaction) (api.Place, er
 // reactedTo is the message that a reaction is on, whose author is noted where that was not
 // known. One that is not there, or not for the bot, is empty then.
 func (a *Adapter) reactedTo(ctx context.Context, r *api.Reaction) (m api.Message, err error) {
-	err = a.rest.Call(ctx, api.Request{
-		Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{r.ChannelID, r.MessageID}, Priority: outbox.Answer, Answer: &m,
-	})
+	m, err = a.message(ctx, r.ChannelID, r.MessageID, outbox.Answer)
 	switch {
 	case r.AuthorID == "" && api.Refused(err) && !api.Passes(err):
 		return api.Message{}, nil
@@ -227,13 +224,9 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 		priority = outbox.Steps
 	}
 	a.homes.places.Put(p.Ref.ID, api.ReadPlace(p.Ref.Channel))
-	channels, err := a.reach(ctx, p.Ref)
+	m, channel, err := a.find(ctx, p.Ref, priority)
 	if err != nil {
-		return nil, asGone(err)
-	}
-	m, channel, err := a.among(ctx, channels, p.Ref.ID, priority)
-	if err != nil {
-		return nil, asGone(err)
+		return nil, err
 	}
 	var out []chat.Reaction
 	for _, r := range m.Reactions {
@@ -258,46 +251,29 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 
 // Headline is the first line of a message: each card begins with it, in all its forms.
 func (a *Adapter) Headline(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef) (chat.Shown, error) {
+	m, _, err := a.find(ctx, ref, outbox.Approval)
+	if err != nil {
+		return chat.Shown{}, err
+	}
+	return chat.Shown{Headline: chat.FirstOf(m.Lines()...), Digest: front.DigestIn(m.Content + string(m.Components))}, nil
+}
+
+// find gives a message of the bot's, and the channel in which it stands.
+func (a *Adapter) find(ctx context.Context, ref chat.MessageRef, priority outbox.Priority) (m api.Message, channel string, err error) {
 	channels, err := a.reach(ctx, ref)
-	if err != nil {
-		return chat.Shown{}, asGone(err)
-	}
-	m, _, err := a.among(ctx, channels, ref.ID, outbox.Approval)
-	if err != nil {
-		return chat.Shown{}, asGone(err)
-	}
-	first, _, _ := strings.Cut(chat.FirstOf(m.Content, firstText(m.Components)), "\n")
-	return chat.Shown{Headline: first, Digest: front.DigestIn(m.Content + string(m.Components))}, nil
-}
-
-// firstText is the first text among the components of a message.
-func firstText(raw json.RawMessage) string {
-	var all []struct {
-		Content    string          `json:"content"`
-		Components json.RawMessage `json:"components"`
-	}
-	if json.Unmarshal(raw, &all) != nil {
-		return ""
-	}
-	for _, c := range all {
-		if text := chat.FirstOf(c.Content, firstText(c.Components)); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// among gives a message, and in which of some channels it stands.
-func (a *Adapter) among(ctx context.Context, channels []string, id string, priority outbox.Priority) (m api.Message, channel string, err error) {
 	for _, channel = range channels {
-		err = a.rest.Call(ctx, api.Request{
-			Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{channel, id}, Priority: priority, Answer: &m,
-		})
+		m, err = a.message(ctx, channel, ref.ID, priority)
 		if !slices.Contains(elsewhere, api.Code(err)) {
 			break
 		}
 	}
-	return m, channel, err
+	return m, channel, asGone(err)
+}
+
+// message asks for a message.
+func (a *Adapter) message(ctx context.Context, channel, id string, priority outbox.Priority) (m api.Message, err error) {
+	r := api.Request{Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{channel, id}, Priority: priority, Answer: &m}
+	return m, a.rest.Call(ctx, r)
 }
 
 // emojiOn is an emoji on a message. The kind of a super reaction is "1", else "0".
@@ -327,7 +303,7 @@ func (a *Adapter) whoReacted(ctx context.Context, on emojiOn, priority outbox.Pr
 
 // asGone is an error of looking at what is not there any more, or not for the bot.
 func asGone(err error) error {
-	if missing(err) == nil {
+	if err != nil && missing(err) == nil {
 		return fmt.Errorf("%w: %w", chat.ErrGone, err)
 	}
 	return err

@@ -59,7 +59,7 @@ func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, 
 	return api.Final(err)
 }
 
-// remark is a message that goes away again.
+// remark is a small message of the bot's: most go away again.
 type remark struct {
 	thread   chat.ThreadID
 	channel  string
@@ -72,16 +72,8 @@ type remark struct {
 
 // sayBriefly makes a message that is removed after a while, and gives its id.
 func (a *Adapter) sayBriefly(ctx context.Context, m remark) (string, error) {
-	b := m.part.Change()
-	if m.on != "" {
-		b.Reference = &layout.Answered{Message: m.on}
-	}
-	if b.Flags = api.SuppressEmbeds; m.part.Silent {
-		b.Flags |= api.Silent
-	}
-	b.Nonce, b.Enforce = api.Nonce(m.thread, m.key, 0, 0), true
 	var said api.Message
-	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.channel}, Body: b, Priority: m.priority, Answer: &said}
+	r := m.request(&said)
 	if err := a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
 		return "", err
 	}
@@ -91,6 +83,19 @@ func (a *Adapter) sayBriefly(ctx context.Context, m remark) (string, error) {
 		a.erase(ctx, m.channel, said.ID)
 	})
 	return said.ID, nil
+}
+
+// request is the call that makes the message.
+func (m remark) request(answer any) api.Request {
+	b := m.part.Change()
+	if m.on != "" {
+		b.Reference = &layout.Answered{Message: m.on}
+	}
+	if b.Flags = api.SuppressEmbeds; m.part.Silent {
+		b.Flags |= api.Silent
+	}
+	b.Nonce, b.Enforce = api.Nonce(m.thread, m.key, 0, 0), true
+	return api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.channel}, Body: b, Priority: m.priority, Answer: answer}
 }
 
 // erase removes a message of the bot's.

@@ -211,8 +211,7 @@ func (a *Adapter) showForm(ctx context.Context, method string, args url.Values, 
 	if err != nil {
 		return err
 	}
-	args.Set("view", string(view))
-	return a.web.Call(ctx, api.Request{Method: method, Args: args, Priority: outbox.Approval})
+	return a.show(ctx, method, args, view, outbox.Approval)
 }
 
 // confide tells one person something that nobody else sees.

@@ -46,15 +46,12 @@ type kept struct {
 }
 
 // formView writes a form.
-func formView(f front.Form) (json.RawMessage, error) {
+func formView(f front.Form) (slackgo.ModalViewRequest, error) {
 	k := kept{Thread: f.Thread.String(), Call: f.Call, Digest: f.Digest}
 	if f.Verb == front.Bad {
 		k = kept{Channel: api.ChannelOf(f.On.Channel), Answer: f.On.ID}
 	}
 	private, err := json.Marshal(k)
-	if err != nil {
-		return nil, err
-	}
 	var blocks []slackgo.Block
 	if f.Note != "" {
 		blocks = append(blocks, slackgo.NewContextBlock("", slackgo.NewTextBlockObject(slackgo.PlainTextType, f.Note, false, false)))
@@ -71,10 +68,10 @@ func formView(f front.Form) (json.RawMessage, error) {
 		text.Multiline, text.MaxLength = true, f.Most
 		blocks = append(blocks, slackgo.NewInputBlock(reasonField, layout.PlainText("Reason"), nil, text).WithOptional(true))
 	}
-	return json.Marshal(slackgo.ModalViewRequest{
+	return slackgo.ModalViewRequest{
 		Type: slackgo.VTModal, CallbackID: callbacks[f.Verb], PrivateMetadata: string(private), NotifyOnClose: f.Closes,
 		Title: layout.PlainText(f.Title), Submit: layout.PlainText("Send"), Close: layout.PlainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
-	})
+	}, err
 }
 
 func editElement(f forms.Field) slackgo.BlockElement {

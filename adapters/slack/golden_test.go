@@ -169,10 +169,7 @@ func goldenViews(t viewer, change func(any)) map[string]any {
 	again := *steps(2, true)
 	change(&again)
 	again.Items[0].Calls[0].ID, again.Items[0].Calls[0].Again = "7-1-1", true
-	window, err := stepsWindow("slack:x 7", stepPages("slack:x", again), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	window := stepsWindow("slack:x 7", stepPages("slack:x", again), 0)
 	in := ledger.New()
 	asks := approval()
 	asks.Number, asks.Parameters, asks.Args = 3, deployParameters, `{"env":"prod","note":"two\nlines","copies":2}`
@@ -186,7 +183,7 @@ func goldenViews(t viewer, change func(any)) map[string]any {
 	in.Cards["c2"] = *asks
 	in.Calls["c1"] = chat.Again{Call: "c1", Tool: "deploy", Parameters: deployParameters, Args: `{"env":"prod","copies":2}`}
 	f := front.New(&Adapter{}, front.Options{Common: front.Common{Inbox: in}, Platform: Platform, Room: layout.Roomy})
-	form := func(c front.Click) json.RawMessage {
+	form := func(c front.Click) any {
 		ans, err := f.Click(t.Context(), c)
 		if err != nil || ans.Form == nil {
 			t.Fatalf("%s: %+v, %v", c.Verb, ans, err)

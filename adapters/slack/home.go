@@ -2,7 +2,6 @@ package slack
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -52,12 +51,7 @@ func (a *Adapter) publish(ctx context.Context, ev api.Event) error {
 	if err != nil {
 		return err
 	}
-	view, err := json.Marshal(homeView(h, a.who().URL, a.o.Now()))
-	if err != nil {
-		return fmt.Errorf("write the home tab: %w", err)
-	}
-	args := url.Values{"user_id": {ev.User}, "view": {string(view)}}
-	return a.web.Call(ctx, api.Request{Method: "views.publish", Args: args, Priority: outbox.Answer})
+	return a.show(ctx, "views.publish", url.Values{"user_id": {ev.User}}, homeView(h, a.who().URL, a.o.Now()), outbox.Answer)
 }
 
 // visit is what somebody sees, from a channel; heard is false for those who are not

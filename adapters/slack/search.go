@@ -88,12 +88,16 @@ func (s *search) others(ctx context.Context, since string) ([]room, error) {
 // rooms looks for messages that open a thread: in direct conversations any,
 // elsewhere those that mention the bot.
 func (s *search) rooms(ctx context.Context, of []room) error {
-	var all error
-	for _, r := range of {
+	return each(ctx, of, func(r room) error { return s.room(ctx, r.channel, r.since) })
+}
+
+// each does something about all, until ctx ends, whatever fails.
+func each[T any](ctx context.Context, of []T, do func(T) error) (all error) {
+	for _, one := range of {
 		if ctx.Err() != nil {
 			return errors.Join(all, ctx.Err())
 		}
-		all = errors.Join(all, s.room(ctx, r.channel, r.since))
+		all = errors.Join(all, do(one))
 	}
 	return all
 }
@@ -167,31 +171,20 @@ func (s *search) take() []strand {
 // first. Of those that the bot does not know only what calls it there is for it.
 func (s *search) threads(ctx context.Context, found []strand) error {
 	slices.SortFunc(found, func(x, y strand) int { return y.latest.Compare(x.latest) })
-	var all error
-	for _, t := range found[:min(len(found), mostThreads)] {
-		if ctx.Err() != nil {
-			return errors.Join(all, ctx.Err())
-		}
-		all = errors.Join(all, s.replies(ctx, t.channel, t.root, t.since))
-	}
-	return all
+	return each(ctx, found[:min(len(found), mostThreads)], func(t strand) error { return s.replies(ctx, t.channel, t.root, t.since) })
 }
 
 // unseen reads the threads that no history told of, since they began too long ago
 // or it could not be read.
 func (s *search) unseen(ctx context.Context, marks []chat.Watermark) error {
-	var all error
-	for _, m := range marks[:min(len(marks), mostThreads)] {
-		if ctx.Err() != nil {
-			return errors.Join(all, ctx.Err())
-		}
+	return each(ctx, marks[:min(len(marks), mostThreads)], func(m chat.Watermark) error {
 		channel := api.ChannelOf(m.Thread.Channel)
 		s.mu.Lock()
 		seen := s.seen[channel+" "+m.Thread.Root]
 		s.mu.Unlock()
-		if m.Thread.Root != "" && !seen {
-			all = errors.Join(all, s.replies(ctx, channel, m.Thread.Root, m.Last.ID))
+		if m.Thread.Root == "" || seen {
+			return nil
 		}
-	}
-	return all
+		return s.replies(ctx, channel, m.Thread.Root, m.Last.ID)
+	})
 }

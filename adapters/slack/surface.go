@@ -44,16 +44,21 @@ const (
 
 // window shows a page.
 func (a *Adapter) window(ctx context.Context, method string, args url.Values, value string, pages [][]slackgo.Block, n int) error {
-	window, err := stepsWindow(value, pages, n)
+	return a.show(ctx, method, args, stepsWindow(value, pages, n), outbox.Approval)
+}
+
+// show makes the call that shows a view.
+func (a *Adapter) show(ctx context.Context, method string, args url.Values, view any, p outbox.Priority) error {
+	raw, err := json.Marshal(view)
 	if err != nil {
-		return err
+		return fmt.Errorf("write a view: %w", err)
 	}
-	args.Set("view", string(window))
-	return a.web.Call(ctx, api.Request{Method: method, Args: args, Priority: outbox.Approval})
+	args.Set("view", string(raw))
+	return a.web.Call(ctx, api.Request{Method: method, Args: args, Priority: p})
 }
 
 // stepsWindow writes a page of steps, with buttons to those beside it.
-func stepsWindow(value string, pages [][]slackgo.Block, n int) (json.RawMessage, error) {
+func stepsWindow(value string, pages [][]slackgo.Block, n int) slackgo.ModalViewRequest {
 	n = max(0, min(n, len(pages)-1))
 	blocks := pages[n]
 	if len(pages) > 1 {
@@ -67,13 +72,9 @@ func stepsWindow(value string, pages [][]slackgo.Block, n int) (json.RawMessage,
 		place := slackgo.NewContextBlock("", layout.Mrkdwn(fmt.Sprintf("page %d of %d", n+1, len(pages))))
 		blocks = append(slices.Clone(blocks), place, slackgo.NewActionBlock("", turn...))
 	}
-	view, err := json.Marshal(slackgo.ModalViewRequest{
+	return slackgo.ModalViewRequest{
 		Type: slackgo.VTModal, CallbackID: stepsView, Title: layout.PlainText("Steps"), Close: layout.PlainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("write the window: %w", err)
 	}
-	return view, nil
 }
 
 // Caps of a page: blocks, and bytes of what is in them. Slack takes 100 and

@@ -41,9 +41,12 @@ func (p *People) Having(ctx context.Context, guild, role string, who []chat.User
 
 // Member looks a member of a guild up now; is says whether they are one.
 func (p *People) Member(ctx context.Context, guild, who string) (m api.Member, is bool, err error) {
-	err = p.rest.Call(ctx, api.Request{
-		Method: "GET", Path: "/guilds/{}/members/{}", IDs: []string{guild, who}, Priority: outbox.Approval, Answer: &m,
-	})
+	return p.member(ctx, guild, who, outbox.Approval)
+}
+
+func (p *People) member(ctx context.Context, guild, who string, urgent outbox.Priority) (m api.Member, is bool, err error) {
+	r := api.Request{Method: "GET", Path: "/guilds/{}/members/{}", IDs: []string{guild, who}, Priority: urgent, Answer: &m}
+	err = p.rest.Call(ctx, r)
 	switch {
 	case api.Code(err) == discordgo.ErrCodeUnknownMember || api.Code(err) == discordgo.ErrCodeUnknownUser:
 		return m, false, nil

@@ -236,17 +236,14 @@ func (p *People) Membership(ctx context.Context, guild, who string) (Membership,
 	if ok && p.o.Now().Sub(k.at) < memberStays {
 		return k, nil
 	}
-	var m api.Member
-	err := p.rest.Call(ctx, api.Request{
-		Method: "GET", Path: "/guilds/{}/members/{}", IDs: []string{guild, who}, Priority: outbox.Answer, Answer: &m,
-	})
+	m, is, err := p.member(ctx, guild, who, outbox.Answer)
 	switch {
-	case err == nil:
+	case is:
 		k = Membership{m.Roles, true, p.o.Now()}
-	case slices.Contains([]int{discordgo.ErrCodeUnknownMember, discordgo.ErrCodeUnknownUser, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeMissingAccess}, api.Code(err)):
+	case err == nil || api.Code(err) == discordgo.ErrCodeUnknownGuild || api.Code(err) == discordgo.ErrCodeMissingAccess:
 		k = Membership{at: p.o.Now().Add(time.Minute - memberStays)} // who joins is soon heard
 	default:
-		return k, fmt.Errorf("look up a member: %w", err)
+		return k, err
 	}
 	p.members.Put(key, k)
 	return k, nil
