@@ -99,7 +99,7 @@ var conditions = []mutant{
 	{"effect: what began is not begun again", settle, "	if c.Started {\n		return k.Lost(c)\n	}", "", ""},
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
 	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
-	{"effect: a letter is sent again", "agent/run/letters.go", "		if l.ending() || errors.Is(err, memory.ErrFenced) {", "		if true || errors.Is(err, memory.ErrFenced) {", ""},
+	{"effect: a letter is sent again", "agent/run/letters.go", "		if l.last.Load() || errors.Is(err, memory.ErrFenced) {", "		if true || errors.Is(err, memory.ErrFenced) {", ""},
 	{"effect: a drain waits for it", runner, "	r.acting.Wait()\n", "", ""},
 	{"effect: unknown only after its time", settle, "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true", ""},
 	{"effect: unknown in the end", settle, "gone := c.Run.By == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
