@@ -285,6 +285,8 @@ func TestHeld(t *testing.T) {
 		"a task that is stopped":               {[]memory.Body{task, stopped}, "run to stop"},
 		"a task behind an answer":              {[]memory.Body{asks, posted, answered, shown, memory.Started{Call: "d", Tool: "deploy", By: "it"}, task}, "run"},
 		"a call that went on in one that died": {[]memory.Body{asks, posted, answered, shown, memory.Started{Call: "d", Tool: "deploy", By: "it"}}, "wait"},
+		"a handle that comes twice":            {[]memory.Body{asks, posted, answered, shown, memory.Started{Call: "d", Tool: "deploy", By: "it"}, asks}, "wait"},
+		"a handle that comes behind the next":  {[]memory.Body{asks, posted, answered, shown, memory.Started{Call: "d", Tool: "deploy", By: "it"}, task, asks}, "run"},
 		"a handle that comes too late":         {[]memory.Body{memory.Result{Call: "d", State: chat.CallUnknown}, task}, "call"},
 	} {
 		log := agent.NewLog(entriesOf(append([]memory.Body{

@@ -264,7 +264,7 @@ func (d *driver) unbegin(id effectID, c memory.Call, by string) {
 func (d *driver) effectID(c memory.Call) effectID {
 	id := effectID{d.thread, c.ID, 0}
 	if known := d.log.Thread.Calls[c.ID]; known != nil {
-		id.phase = known.Run.Phase
+		id.phase = len(known.Run.Keys)
 	}
 	return id
 }

@@ -97,7 +97,7 @@ type Run struct {
 
 	Handle *chat.Handle // the call goes on at its server
 	Since  time.Time    // when its first handle came
-	Phase  int          // how many handles came
+	Keys   []string     // of all its handles
 }
 
 // Use is the use of a grant by a call.

@@ -50,18 +50,19 @@ func (s *Thread) takeQuestion(e memory.Entry, b memory.Question) {
 	s.nextQuestion()
 }
 
-// takeHeld takes the handle of a call, and the questions beside it.
+// takeHeld takes the handle of a call, and the questions beside it. A handle may come twice:
+// in a commit whose answer was lost, and by letter.
 func (s *Thread) takeHeld(e memory.Entry, b memory.Held) {
 	c := s.Calls[b.Call]
-	if c == nil || c.Result != nil || c.Run.Handle != nil && c.Run.Handle.Key == b.Handle.Key {
+	if c == nil || c.Result != nil || slices.Contains(c.Run.Keys, b.Handle.Key) {
 		return
 	}
-	if c.Run.Phase++; c.Run.Phase == 1 {
+	if c.Run.Keys = append(c.Run.Keys, b.Handle.Key); len(c.Run.Keys) == 1 {
 		c.Run.Since = e.At
 	}
 	c.Run.Handle = &b.Handle
 	for i, asks := range b.Handle.Asks {
-		q := memory.Question{ID: fmt.Sprintf("%s?%d-%d", c.ID, c.Run.Phase, i+1), Call: c.ID, Asks: asks}
+		q := memory.Question{ID: fmt.Sprintf("%s?%d-%d", c.ID, len(c.Run.Keys), i+1), Call: c.ID, Asks: asks}
 		s.Questions = append(s.Questions, &Question{Question: q, Seq: e.Seq, Call: c, Held: true})
 	}
 	s.nextQuestion()
@@ -75,7 +76,7 @@ func (s *Thread) Resumed(c *Call) (r *chat.Resumed, ready bool) {
 	}
 	r = &chat.Resumed{Handle: *c.Run.Handle, Since: c.Run.Since}
 	for i := range r.Asks {
-		q := s.QuestionOf(fmt.Sprintf("%s?%d-%d", c.ID, c.Run.Phase, i+1))
+		q := s.QuestionOf(fmt.Sprintf("%s?%d-%d", c.ID, len(c.Run.Keys), i+1))
 		if q == nil || q.Over == nil {
 			return r, false
 		}
