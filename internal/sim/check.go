@@ -28,6 +28,7 @@ const (
 	ruleCorrect  rule = "a result that comes after all is a correction"
 	ruleSlots    rule = "a time of a schedule comes, and has one turn"
 	ruleAlerts   rule = "an alert opens one turn, by what began it alone"
+	ruleTasks    rule = "a call goes on at its server by its handle, ends once, and a stop ends it there"
 	ruleAnswer   rule = "a turn that was accepted ends with an answer or a plain word"
 	ruleResults  rule = "a model goes on once it has a result of all that it called"
 	ruleHeard    rule = "what is said while nod is at work is heard"
@@ -87,6 +88,9 @@ type vote struct {
 	removed bool
 	at      time.Duration
 }
+
+// goesOn names the run with which a call goes on.
+const goesOn = "+"
 
 // execution is one run of a side effect.
 type execution struct {
@@ -215,12 +219,15 @@ func (c *checker) prompt(req llm.Request) {
 func (c *checker) begins(n *node, d chat.Desk, call llm.Call, version int) *execution {
 	spec := toolSpecs[call.Name]
 	x := &execution{thread: d.Thread, call: call.ID, item: itemOf(call.Args), tool: call.Name, by: n, at: c.w.since}
+	if d.Resumes != nil {
+		x.call, x.item = x.call+goesOn, x.item+goesOn
+	}
 	c.w.logf("run %s %s %s by %s", call.Name, call.ID, call.Args, n.p.name)
 	if spec.reads {
 		return x
 	}
 	l := c.ledger(d.Thread)
-	key := d.Thread.Root + "#" + call.ID
+	key := d.Thread.Root + "#" + x.call
 	if old := c.byCall[key]; old != nil && (old.by == n || !c.forgot(old)) {
 		c.fail(ruleOnce, "%s of %s ran at %v by %s and again now by %s", call.ID, x.item, old.at, old.by.p.name, n.p.name)
 	}

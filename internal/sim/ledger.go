@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,6 +69,8 @@ type call struct {
 	started        *memory.Started
 	begun          time.Duration // when that entered the log
 	results        []memory.Result
+	held           *chat.Handle // of the server at which it goes on
+	handles        []string     // all that it had
 }
 
 func (l *ledger) clear() {
@@ -235,6 +238,7 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		if late := e.At.Sub(l.asksStop); l.c.w.faults == 0 && !l.stopped && l.stopsIn == b.Turn && !l.asksStop.IsZero() && late > mostStop {
 			fail(ruleStop, "turn %d goes on for %v after somebody said that it should stop", b.Turn, late)
 		}
+		l.endsTasks(b.Turn, fail)
 		l.done[b.Turn], l.open, l.asksStop = true, 0, time.Time{}
 	case memory.Stopped:
 		l.stopped = true
@@ -349,6 +353,8 @@ func (l *ledger) acts(e memory.Entry, fail complain) {
 		}
 	case memory.Started:
 		l.start(b, fail)
+	case memory.Held:
+		l.hold(b, fail)
 	case memory.Result:
 		l.result(b, fail)
 	}
@@ -360,7 +366,7 @@ func (l *ledger) start(b memory.Started, fail complain) {
 	case k == nil:
 		fail(ruleBegun, "%s starts, and nothing asked for it", b.Call)
 		return
-	case k.started != nil:
+	case k.started != nil && (k.held == nil || k.held.Repeats):
 		fail(ruleOnce, "%s starts twice", b.Call)
 	case len(k.results) > 0:
 		fail(ruleOnce, "%s starts after its result", b.Call)
@@ -371,7 +377,7 @@ func (l *ledger) start(b memory.Started, fail complain) {
 	case toolSpecs[k.tool].asks && k.digest != b.Digest:
 		fail(ruleShown, "%s starts with digest %s, and %s was asked for", b.Call, b.Digest, k.digest)
 	}
-	k.started = &b
+	k.started, k.held = &b, nil
 	k.begun = l.c.w.since
 }
 
@@ -456,12 +462,11 @@ func (l *ledger) result(b memory.Result, fail complain) {
 	if k == nil {
 		return // of a step that was forgotten, or that the store lost
 	}
-	x := l.c.byCall[l.id.Root+"#"+b.Call]
-	if x != nil && b.State != chat.CallUnknown {
-		x.known = true
-	}
-	if b.State == chat.CallUnknown {
-		l.unknown(k, x, fail)
+	l.endsTask(k, b, fail)
+	if b.State != chat.CallUnknown {
+		l.learns(b.Call)
+	} else {
+		l.unknown(k, cmp.Or(l.run(b.Call+goesOn), l.run(b.Call)), fail)
 	}
 	k.results = append(k.results, b)
 }
@@ -497,6 +502,9 @@ func (c *checker) looked(process string) {
 func (l *ledger) unknown(k *call, x *execution, fail complain) {
 	if k.started == nil {
 		fail(ruleUnknown, "the outcome of %s is unknown, and it never started", k.id)
+		return
+	}
+	if k.held != nil && l.c.lost { // it may have gone on since
 		return
 	}
 	n := l.c.nodes[k.started.By]

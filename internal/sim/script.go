@@ -113,6 +113,7 @@ func write(seed uint64) (scene, []action) {
 	w.second()
 	w.plans()
 	w.alerts()
+	w.tasks()
 	slices.SortStableFunc(w.out, func(a, b action) int { return int(a.at - b.at) })
 	return w.scene, w.out
 }
@@ -328,6 +329,28 @@ func (w *writer) alerts() {
 		}
 		if w.chance(0.3) {
 			w.add(action{at: a.at + w.short(60), kind: alarms, thread: a.thread, about: q, who: string(memory.AlertResolved)})
+		}
+	}
+}
+
+// tasks are questions that lead to calls which go on at their server, and what comes between.
+func (w *writer) tasks() {
+	for range w.rnd.IntN(3) {
+		w.n++
+		at, thread, q := w.time(), w.rnd.IntN(w.threads), fmt.Sprintf("q%d", w.n)
+		text := fmt.Sprintf("%s: build %d", q, w.rnd.IntN(120))
+		if w.chance(0.3) {
+			text += fmt.Sprintf(" + build %d", w.rnd.IntN(30))
+		}
+		w.add(action{at: at, kind: says, who: w.who(), thread: thread, about: q, text: text + "; say"})
+		if w.chance(0.3) {
+			w.add(action{at: at + w.short(60), kind: says, who: w.who(), thread: thread, text: []string{"stop", "forget"}[w.rnd.IntN(2)]})
+		}
+		if w.faults > 0 && w.chance(0.5) {
+			w.fault(at+w.short(60), w.rnd.IntN(w.processes))
+		}
+		if w.faults > 0 && w.chance(0.1) {
+			w.add(action{at: at, kind: strands, about: q + ".1", d: w.short(2), n: 16 + w.rnd.IntN(40)})
 		}
 	}
 }

@@ -26,6 +26,7 @@ type toolSpec struct {
 	approvers   []string
 	quorum      int
 	exclude     bool
+	task        bool // its server holds the call
 }
 
 var toolNames = []string{"read", "act", "deploy", "launch", "grant", "read", "act"}
@@ -38,12 +39,13 @@ var toolSpecs = map[string]toolSpec{
 	"act":    {timeout: 30 * time.Second},
 	"deploy": {asks: true, timeout: 30 * time.Second, approvers: []string{"requester"}, quorum: 1},
 	"launch": {asks: true, timeout: 45 * time.Second, approvers: []string{"anyone"}, quorum: 2, exclude: true},
+	"build":  {task: true, timeout: 15 * time.Second},
 	"grant":  {asks: true, timeout: 15 * time.Second, approvers: []string{"group:ops", "user:Uada"}, quorum: 1},
 }
 
 func newAgent(w *world) *agent.Agent {
 	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 8, Budget: w.budget, Count: func(s string) int { return len(s)/4 + 1 }}
-	for _, name := range toolNames[:5] {
+	for _, name := range append(toolNames[:5:5], "build") {
 		a.Tools = append(a.Tools, agentTool(name, toolSpecs[name], w.version))
 	}
 	a.Alerts = map[string]policy.Alert{pager: {Approvers: []string{"user:Uben"}}}
@@ -113,6 +115,9 @@ func (b *toolbox) Call(ctx context.Context, d chat.Desk, call llm.Call) (llm.Res
 		return llm.Result{Text: "no such arguments", Failed: true}, nil
 	}
 	spec := toolSpecs[call.Name]
+	if spec.task {
+		return b.task(ctx, d, call, p)
+	}
 	w := b.n.w
 	x := w.check.begins(b.n, d, call, b.version)
 	took := min(seconds(float64(p.S)), spec.timeout)

@@ -38,7 +38,8 @@ type world struct {
 	calm    bool      // nothing goes wrong any more
 	version int       // of the definition of the tools
 
-	editions map[*card]int   // of the tool for which a card asks
+	editions map[*card]int // of the tool for which a card asks
+	tasks    map[string]*job
 	had      map[action]bool // what follows on an approval, and did
 
 	// Faults that are active now.
@@ -73,7 +74,7 @@ func newWorld(sc scene, script []action, trace io.Writer) *world {
 	w := &world{
 		loop: newLoop(sc.seed), scene: sc, script: script, trace: trace, asked: map[string]chat.MessageRef{},
 		nodes: make([]*node, sc.processes), repeats: 0.05,
-		editions: map[*card]int{}, had: map[action]bool{},
+		editions: map[*card]int{}, tasks: map[string]*job{}, had: map[action]bool{},
 	}
 	for i := range sc.threads {
 		w.threads = append(w.threads, chat.ThreadID{Platform: platform, Channel: fmt.Sprintf("c%d", i%2), Root: fmt.Sprintf("t%d", i)})

@@ -69,6 +69,11 @@ var conditions = []mutant{
 	{"slot: the thread wakes for it", next, "		if !next.IsZero() {\n			sooner(next)", "		if false {\n			sooner(next)", ""},
 	{"slot: it waits for the turn", "agent/schedules.go", "	case busy:\n		return nil", "	case busy && false:\n		return nil", ""},
 
+	// Calls that go on at their server.
+	{"handle: it goes by letter", "agent/run/letters.go", "		l.put(thread, b, \"held/\"", "		_ = append([]any{thread, b}, \"held/\"", ""},
+	{"handle: it may come twice", questions, "slices.Contains(c.Run.Keys, b.Handle.Key)", "false", ""},
+	{"handle: each run of a call has an outcome of its own", perform, "		id.phase = len(known.Run.Keys)\n", "		id.phase = 0\n", ""},
+
 	// The way in of adapters.
 	{"dedupe: the id of a message", "internal/sim/world.go", "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
 	{"dedupe: ids of messages are passed on", inbox, "thread, said, eventIDs...)", "thread, said)", ""},
@@ -218,6 +223,10 @@ var planted = []mutant{
 		"planted: questions do not ring where the thread is held", server, "		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		t.holder.mail(t)",
 		"		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		if m, ok := e.Body.(memory.Message); !ok || m.Text[0] != 'q' {\n			t.holder.mail(t)\n		}",
 		"what is said while nod is at work is heard",
+	},
+	{
+		"planted: a stopped turn leaves its tasks to their servers", "agent/stop.go", "	case c.Result != nil, c.Run.Handle != nil && c.Run.Handle.Repeats:\n", "	case c.Result != nil:\n",
+		"a call goes on at its server by its handle, ends once, and a stop ends it there",
 	},
 	{
 		"planted: a panic that nobody waits for", work, "	d.beside.Go(func() { d.whisper(", "	d.beside.Go(func() {\n		defer panic(\"planted\")\n		d.whisper(",
