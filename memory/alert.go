@@ -50,6 +50,3 @@ type Incident struct {
 	Held   bool          `json:"held,omitempty"`
 	Over   bool          `json:"over,omitempty"`
 }
-
-// Kind implements [Body].
-func (Incidents) Kind() string { return "incidents" }

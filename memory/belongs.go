@@ -11,6 +11,3 @@ type Belongs struct {
 	Rules []string    `json:"rules"`        // the question: group:ID, role:ID
 	In    []string    `json:"in,omitempty"` // the rules that include them; in doubt none
 }
-
-// Kind implements [Body].
-func (Belongs) Kind() string { return "belongs" }

@@ -62,7 +62,10 @@ func Asks(key string) (call string, ok bool) {
 // Effects are the changes of entries beside the log. Every store applies them in the
 // transaction that appends the entries, so no index can differ from the log.
 type Effects struct {
-	Refs    []chat.MessageRef // these messages now name this thread
+	// These messages now name this thread: those of its channel, by which a reaction finds
+	// it, and those that the bot posted elsewhere.
+	Refs, Elsewhere []chat.MessageRef
+
 	Ask     []PendingApproval // these approvals wait
 	Settled []string          // these calls' approvals wait no more
 	Audit   []AuditLine
@@ -87,7 +90,9 @@ func (f *Effects) add(thread chat.ThreadID, e Entry) {
 	switch b := e.Body.(type) {
 	case Message:
 		if !b.Ref.IsZero() {
-			f.Refs = append(f.Refs, b.Ref)
+			if own(thread, b.Ref) {
+				f.Refs = append(f.Refs, b.Ref)
+			}
 			f.Last = Watermark{Thread: thread, Last: b.Ref, Sent: b.Sent}
 		}
 	case Posted:
@@ -103,11 +108,19 @@ func (f *Effects) add(thread chat.ThreadID, e Entry) {
 	}
 }
 
+func own(thread chat.ThreadID, ref chat.MessageRef) bool {
+	return ref.Platform == thread.Platform && ref.Channel == thread.Channel
+}
+
 func (f *Effects) posted(thread chat.ThreadID, b Posted) {
 	if b.Ref.IsZero() {
 		return
 	}
-	f.Refs = append(f.Refs, b.Ref)
+	if own(thread, b.Ref) {
+		f.Refs = append(f.Refs, b.Ref)
+	} else {
+		f.Elsewhere = append(f.Elsewhere, b.Ref)
+	}
 	if call, ok := Asks(b.Key); ok {
 		f.Ask = append(f.Ask, PendingApproval{Thread: thread, Call: call, Ref: b.Ref})
 	}

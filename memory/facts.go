@@ -67,12 +67,6 @@ type (
 	}
 )
 
-// Kind implements [Body].
-func (Remembered) Kind() string { return "fact" }
-
-// Kind implements [Body].
-func (Recalled) Kind() string { return "facts" }
-
 // Forgotten stands in the place of the text of a forgotten fact.
 const Forgotten = "[forgotten]"
 

@@ -23,9 +23,3 @@ type (
 		Call Call      `json:"call"`
 	}
 )
-
-// Kind implements Body.
-func (Order) Kind() string { return "order" }
-
-// Kind implements Body.
-func (Ran) Kind() string { return "ran" }

@@ -20,9 +20,6 @@ type Previewed struct {
 	Took time.Duration `json:"took,omitempty"`
 }
 
-// Kind implements Body.
-func (Previewed) Kind() string { return "previewed" }
-
 // PreviewSum is the digest of a preview's result.
 func PreviewSum(text, err string) string {
 	sum := sha256.Sum256([]byte(err + "\x00" + text))

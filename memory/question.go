@@ -30,12 +30,3 @@ type Held struct {
 	Call   string      `json:"call"`
 	Handle chat.Handle `json:"held"`
 }
-
-// Kind implements Body.
-func (Held) Kind() string { return "held" }
-
-// Kind implements Body.
-func (Question) Kind() string { return "question" }
-
-// Kind implements Body.
-func (Answered) Kind() string { return "answered" }

@@ -37,18 +37,9 @@ const (
 	RecordFloor   = "floor" // N: threads that begin anew go on from there; not every store has it
 )
 
-// Refs lists the messages by which a reaction finds the thread of an entry: those of the
-// thread's own channel, and those that the bot posted elsewhere.
-func (r Record) Refs(thread chat.ThreadID) (own, elsewhere []chat.MessageRef) {
-	body := Decode(r.Value)
-	for _, ref := range EffectsOf(thread, []Entry{{Body: body}}).Refs {
-		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
-			own = append(own, ref)
-		} else if _, ok := body.(Posted); ok {
-			elsewhere = append(elsewhere, ref)
-		}
-	}
-	return own, elsewhere
+// Effects gives the effects of the record of an entry.
+func (r Record) Effects(thread chat.ThreadID) Effects {
+	return EffectsOf(thread, []Entry{{Body: Decode(r.Value)}})
 }
 
 // ThreadState is a thread without its entries. Times are milliseconds, LastSent is
@@ -85,7 +76,7 @@ type Portable interface {
 	// the others: people before what has their pseudonyms.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Restore adds records. A RecordThread replaces what the store has of the thread.
-	// Entries make their messages known ([Record.Refs]).
+	// Entries make their messages known ([Record.Effects]).
 	// Repeating a call with all records of its threads changes nothing.
 	Restore(ctx context.Context, records []Record) error
 	// Running says whether a service runs on the store.

@@ -54,12 +54,3 @@ type (
 		Bad    int       `json:"bad,omitempty"` // turns in a row that came to nothing
 	}
 )
-
-// Kind implements [Body].
-func (Scheduled) Kind() string { return "scheduled" }
-
-// Kind implements [Body].
-func (Slot) Kind() string { return "slot" }
-
-// Kind implements [Body].
-func (Unscheduled) Kind() string { return "unscheduled" }

@@ -379,7 +379,7 @@ func (s *server) write(t *thread, k *hold, bodies []memory.Body) {
 
 // apply applies the effects of entries.
 func (s *server) apply(t *thread, f memory.Effects) {
-	for _, ref := range f.Refs {
+	for _, ref := range append(f.Refs, f.Elsewhere...) {
 		s.know(t, ref)
 	}
 	t.pending = append(t.pending, f.Ask...)

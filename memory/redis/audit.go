@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -55,18 +56,26 @@ func (s *Store) Unname(ctx context.Context, id string) error {
 	return memory.Doing("destroy the key of a pseudonym", err)
 }
 
-// People implements [memory.Auditor].
-func (l *link) People(ctx context.Context) (out []memory.Person, err error) {
+// merged reads a hash that exists once in each shard.
+func (l *link) merged(ctx context.Context, kind string) (map[string]string, error) {
+	all := map[string]string{}
 	for shard := range shards {
-		found, err := l.cmd.HGetAll(ctx, l.keys.own(shard, "people")).Result()
+		found, err := l.cmd.HGetAll(ctx, l.keys.own(shard, kind)).Result()
 		if err != nil {
 			return nil, err
 		}
-		for id, key := range found {
-			out = append(out, memory.Person{ID: id, Key: []byte(key)})
-		}
+		maps.Copy(all, found)
 	}
-	return out, nil
+	return all, nil
+}
+
+// People implements [memory.Auditor].
+func (l *link) People(ctx context.Context) (out []memory.Person, err error) {
+	found, err := l.merged(ctx, "people")
+	for id, key := range found {
+		out = append(out, memory.Person{ID: id, Key: []byte(key)})
+	}
+	return out, err
 }
 
 // writeTombstone adds a line to the chain of an erased thread. A script can't hash a
@@ -99,20 +108,18 @@ func (s *Store) writeTombstone(ctx context.Context, shard int, chain, when strin
 
 // Heads implements [memory.Auditor].
 func (l *link) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, error) {
+	found, err := l.merged(ctx, "heads")
+	if err != nil {
+		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
+	}
 	out := map[chat.ThreadID]memory.Head{}
-	for shard := range shards {
-		found, err := l.cmd.HGetAll(ctx, l.keys.own(shard, "heads")).Result()
+	for name, text := range found {
+		thread, err := parseThread(name)
 		if err != nil {
-			return nil, fmt.Errorf("read the ends of the audit log: %w", err)
+			return nil, err
 		}
-		for name, text := range found {
-			thread, err := parseThread(name)
-			if err != nil {
-				return nil, err
-			}
-			if out[thread], err = memory.ParseHead(text); err != nil {
-				return nil, err
-			}
+		if out[thread], err = memory.ParseHead(text); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

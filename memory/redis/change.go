@@ -59,10 +59,7 @@ func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) {
 	f := memory.EffectsOf(thread, entries)
 	c.base, c.erase, c.settled = f.Base, f.Erase, f.Settled
 	for _, ref := range f.Refs {
-		// No reaction could find a message of another channel here.
-		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
-			c.refs = append(c.refs, ref.String())
-		}
+		c.refs = append(c.refs, ref.String())
 	}
 	for _, a := range f.Ask {
 		c.asks = append(c.asks, a.Call, a.Ref.String())

@@ -369,7 +369,7 @@ func (p *portable) restoreAudit(ctx context.Context, r memory.Record) (err error
 func (p *portable) restoreEntry(ctx context.Context, shard int, thread chat.ThreadID, r memory.Record, first uint64) error {
 	of := func(kind string) string { return p.keys.key(shard, kind, r.Thread) }
 	entry := strconv.FormatInt(r.At, 10) + flagOf(memory.Decode(r.Value)) + string(r.Value)
-	own, elsewhere := r.Refs(thread)
+	effects := r.Effects(thread)
 	_, err := p.cmd.Pipelined(ctx, func(c redis.Pipeliner) error {
 		switch {
 		case r.Kind == memory.RecordInbox: // an earlier run may have acted on it
@@ -380,11 +380,11 @@ func (p *portable) restoreEntry(ctx context.Context, shard int, thread chat.Thre
 		default:
 			c.RPush(ctx, of("l"), entry)
 		}
-		for _, ref := range own {
+		for _, ref := range effects.Refs {
 			c.Set(ctx, p.keys.key(shard, "m", ref.String()), r.Thread, 0)
 			c.SAdd(ctx, of("r"), ref.String())
 		}
-		for _, ref := range elsewhere {
+		for _, ref := range effects.Elsewhere {
 			c.Set(ctx, p.keys.key(shardOf(ref.Platform, ref.Channel), "f", ref.String()), r.Thread, memory.ReferTTL)
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -109,13 +110,11 @@ func (s *Store) mendPlatform(ctx context.Context, shard int, platform string) er
 	if err != nil {
 		return err
 	}
-	for len(threads) > 0 {
-		n := min(mendCount, len(threads))
+	for some := range slices.Chunk(threads, mendCount) {
 		args := []any{s.lease.Milliseconds(), s.keep.Milliseconds()}
-		for _, t := range threads[:n] {
+		for _, t := range some {
 			args = append(args, t)
 		}
-		threads = threads[n:]
 		mended, err := s.run(ctx, mendScript, shard, args...)
 		if err != nil {
 			return err

@@ -16,9 +16,7 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 	p := putArgs{thread: thread.String(), shard: shardOfThread(thread), ids: inChannel(thread.Platform, thread.Channel, eventIDs)}
 	effects := memory.EffectsOf(thread, []memory.Entry{{Body: body}})
 	for _, ref := range effects.Refs {
-		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
-			p.own, p.sent = ref.String(), effects.Last.Sent.Format(time.RFC3339Nano)
-		}
+		p.own, p.sent = ref.String(), effects.Last.Sent.Format(time.RFC3339Nano)
 	}
 	fresh, _, err := s.putEntry(ctx, p, body)
 	return fresh, memory.Doing("put entry", err)

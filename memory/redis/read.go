@@ -50,12 +50,10 @@ func (l *link) Pending(ctx context.Context, platform string) iter.Seq2[memory.Pe
 				yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 				return
 			}
-			for len(threads) > 0 {
-				n := min(page, len(threads))
-				if !l.pendingOf(ctx, shard, threads[:n], yield) {
+			for some := range slices.Chunk(threads, page) {
+				if !l.pendingOf(ctx, shard, some, yield) {
 					return
 				}
-				threads = threads[n:]
 			}
 		}
 	}

@@ -118,9 +118,7 @@ func (t *turn) apply(entries []memory.Entry) {
 		t.forget(f.Base)
 	}
 	for _, ref := range f.Refs {
-		if reachable(t.thread, ref) {
-			t.indexMessage(t.id, ref)
-		}
+		t.indexMessage(t.id, ref)
 	}
 	for _, p := range f.Ask {
 		t.exec("INSERT OR REPLACE INTO pending (thread, call, ref) VALUES (?, ?, ?)", t.id, p.Call, p.Ref.String())
@@ -137,10 +135,8 @@ func (t *turn) forget(before uint64) {
 	t.erased = true
 	left := queryAll(t.writer, "SELECT l.seq, e.body FROM log l JOIN entry e ON e.id = l.entry WHERE l.thread = ? AND l.seq >= ? AND e.kind = 'message'",
 		[]any{t.id, before}, func(r *sql.Rows) (e row, err error) { return e, r.Scan(&e.seq, &e.raw) })
-	for _, e := range entries(left) {
-		if m, ok := e.Body.(memory.Message); ok && reachable(t.thread, m.Ref) {
-			t.indexMessage(t.id, m.Ref)
-		}
+	for _, ref := range memory.EffectsOf(t.thread, entries(left)).Refs {
+		t.indexMessage(t.id, ref)
 	}
 }
 

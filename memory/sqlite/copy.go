@@ -268,8 +268,8 @@ func (w *writer) restoreEntry(r memory.Record) {
 	w.exec(query, id, r.N, entry)
 	thread, err := chat.ParseThreadID(r.Thread)
 	w.fail(err)
-	own, elsewhere := r.Refs(thread)
-	for _, ref := range append(own, elsewhere...) {
+	effects := r.Effects(thread)
+	for _, ref := range append(effects.Refs, effects.Elsewhere...) {
 		w.indexMessage(id, ref)
 	}
 }

@@ -16,7 +16,7 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 		return false, err
 	}
 	p.events(thread.Platform, thread.Channel, eventIDs)
-	p.message(thread)
+	p.refs = memory.EffectsOf(thread, []memory.Entry{{Body: body}}).Refs
 	var fresh bool
 	err = s.do(ctx, "put "+p.kind, func(w *writer) {
 		if fresh = w.recordEvents(p); fresh {
@@ -60,8 +60,8 @@ type letter struct {
 
 	ids []any // the keys of its event ids
 
-	ref  chat.MessageRef // the message itself, if a reaction can find the thread by it
-	last string          // the same, for the watermark
+	refs []chat.MessageRef // the message itself, if a reaction can find the thread by it
+	last string            // the message, for the watermark
 	sent int64
 }
 
@@ -72,7 +72,7 @@ func newLetter(body memory.Body, at time.Time) (*letter, error) {
 	}
 	l := &letter{at: millis(at), kind: body.Kind(), raw: raw}
 	if m, ok := body.(memory.Message); ok && !m.Ref.IsZero() {
-		l.ref, l.last, l.sent = m.Ref, m.Ref.String(), m.Sent.UnixMicro()
+		l.last, l.sent = m.Ref.String(), m.Sent.UnixMicro()
 	}
 	return l, nil
 }
@@ -81,19 +81,6 @@ func (l *letter) events(platform, channel string, ids []string) {
 	for _, id := range ids {
 		l.ids = append(l.ids, key(platform, channel, id))
 	}
-}
-
-// message drops the reference if no reaction can find the thread by it.
-func (l *letter) message(thread chat.ThreadID) {
-	if !reachable(thread, l.ref) {
-		l.ref = chat.MessageRef{}
-	}
-}
-
-// reachable says whether a reaction on a message may belong to a thread. Messages of
-// other channels never do.
-func reachable(thread chat.ThreadID, ref chat.MessageRef) bool {
-	return ref.ID != "" && ref.Platform == thread.Platform && ref.Channel == thread.Channel
 }
 
 // recordEvents records the event ids and returns true, or returns false if one of them
@@ -127,8 +114,8 @@ func (w *writer) addToInbox(thread chat.ThreadID, l *letter) {
 	var id int64
 	w.queryRow(touchThread, []any{thread.String(), thread.Platform, l.at, l.at, l.last, l.sent}, &id)
 	w.insertInbox(id, w.insertEntry(l))
-	if !l.ref.IsZero() {
-		w.indexMessage(id, l.ref)
+	for _, ref := range l.refs {
+		w.indexMessage(id, ref)
 	}
 }
 

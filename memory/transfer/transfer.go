@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,12 +44,9 @@ type Counts map[string]int
 // String lists the counts, in the order of the kinds' names.
 func (c Counts) String() string {
 	var parts []string
-	for kind, n := range c {
-		parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+	for _, kind := range slices.Sorted(maps.Keys(c)) {
+		parts = append(parts, fmt.Sprintf("%d %s", c[kind], kind))
 	}
-	slices.SortFunc(parts, func(a, b string) int {
-		return strings.Compare(a[strings.IndexByte(a, ' '):], b[strings.IndexByte(b, ' '):])
-	})
 	return strings.Join(parts, ", ")
 }
 
