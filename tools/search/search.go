@@ -53,14 +53,15 @@ type Provider string
 // Allowed lists those that the file may name.
 func (Provider) Allowed() []string { return []string{string(SearXNG), string(Brave), string(Tavily)} }
 
-// provider is one service's way of being asked. request is for up to count
-// results.
+// provider is one service's way of being asked. params ask for up to count results; one
+// without them is asked in JSON.
 type provider struct {
 	name    string // for people
 	home    string // where its API is; "" has to be configured
 	path    string // of the search within an API
 	perSec  float64
-	request func(ctx context.Context, k Keys, query string, count int) (*http.Request, error)
+	params  func(query string, count int) url.Values
+	header  string // of the key; empty: it is a bearer's
 	refused string // the meaning of 403, if it is not the key
 }
 
@@ -72,18 +73,21 @@ type hit struct {
 var providers = map[Provider]provider{
 	// https://docs.searxng.org/dev/search_api.html
 	SearXNG: {
-		name: "SearXNG", path: "/search", perSec: 5, request: searxngRequest,
+		name: "SearXNG", path: "/search", perSec: 5,
+		params:  func(query string, _ int) url.Values { return url.Values{"q": {query}, "format": {"json"}} },
 		refused: "; it may not answer in JSON: add json to search.formats in its settings.yml",
 	},
 	// https://api-dashboard.search.brave.com/app/documentation/web-search
 	Brave: {
 		name: "Brave Search", home: "https://api.search.brave.com", path: "/res/v1/web/search", perSec: 1,
-		request: braveRequest,
+		header: "X-Subscription-Token",
+		params: func(query string, count int) url.Values {
+			return url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "result_filter": {"web"}}
+		},
 	},
 	// https://docs.tavily.com/documentation/api-reference/endpoint/search
 	Tavily: {
 		name: "Tavily", home: "https://api.tavily.com", path: "/search", perSec: 5,
-		request: tavilyRequest,
 	},
 }
 
@@ -91,6 +95,7 @@ var providers = map[Provider]provider{
 type searcher struct {
 	Keys
 	provider
+	url url.URL
 	api *web.API
 }
 
@@ -116,8 +121,7 @@ func newSearcher(k Keys) (*searcher, error) {
 	if u.Path == "" || k.Provider == SearXNG && !strings.HasSuffix(u.Path, p.path) {
 		u.Path += p.path // a SearXNG may live below a path
 	}
-	k.APIURL = u.String()
-	return &searcher{Keys: k, provider: p, api: web.NewAPI("The search engine", p.perSec)}, nil
+	return &searcher{Keys: k, provider: p, url: *u, api: web.NewAPI("The search engine", p.perSec)}, nil
 }
 
 // arguments are the model's arguments.
@@ -141,7 +145,7 @@ func (s *searcher) run(ctx context.Context, _ tools.Input, arg arguments) (llm.R
 	if query == "" {
 		return tools.Failed("the query is empty; write a few words"), nil
 	}
-	req, err := s.request(ctx, s.Keys, query, count)
+	req, err := s.request(ctx, query, count)
 	if err != nil {
 		return llm.Result{}, fmt.Errorf("make request: %w", err)
 	}
@@ -245,46 +249,26 @@ func plain(text string, most int) string {
 	return tools.OneLine(html.UnescapeString(tag.ReplaceAllString(text, "")), most)
 }
 
-func searxngRequest(ctx context.Context, k Keys, query string, _ int) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, withQuery(k.APIURL, url.Values{"q": {query}, "format": {"json"}}), nil)
-	if err == nil && k.APIKey.IsSet() {
-		req.Header.Set("Authorization", "Bearer "+k.APIKey.Reveal())
+// request asks for up to count results.
+func (s *searcher) request(ctx context.Context, query string, count int) (req *http.Request, err error) {
+	if s.params != nil {
+		req, err = http.NewRequestWithContext(ctx, http.MethodGet, web.WithQuery(s.url, s.params(query, count)), nil)
+	} else {
+		body, _ := json.Marshal(map[string]any{"query": query, "max_results": count}) // it always encodes
+		req, err = http.NewRequestWithContext(ctx, http.MethodPost, s.url.String(), bytes.NewReader(body))
 	}
-	return req, err
-}
-
-func braveRequest(ctx context.Context, k Keys, query string, count int) (*http.Request, error) {
-	address := withQuery(k.APIURL, url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "result_filter": {"web"}})
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err == nil {
-		req.Header.Set("X-Subscription-Token", k.APIKey.Reveal())
-	}
-	return req, err
-}
-
-func tavilyRequest(ctx context.Context, k Keys, query string, count int) (*http.Request, error) {
-	body, err := json.Marshal(map[string]any{"query": query, "max_results": count})
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, k.APIURL, bytes.NewReader(body))
-	if err == nil {
+	if s.params == nil {
 		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer "+k.APIKey.Reveal())
 	}
-	return req, err
-}
-
-// withQuery adds parameters to an address that may have some.
-func withQuery(address string, more url.Values) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address // it was parsed before
+	switch {
+	case !s.APIKey.IsSet():
+	case s.header != "":
+		req.Header.Set(s.header, s.APIKey.Reveal())
+	default:
+		req.Header.Set("Authorization", "Bearer "+s.APIKey.Reveal())
 	}
-	query := u.Query()
-	for key := range more {
-		query.Set(key, more.Get(key))
-	}
-	u.RawQuery = query.Encode()
-	return u.String()
+	return req, nil
 }

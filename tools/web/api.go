@@ -58,6 +58,16 @@ func (a *API) Through(proxy *url.URL) {
 	a.Client.Transport = t
 }
 
+// WithQuery is an address with parameters, beside others that it may have.
+func WithQuery(u url.URL, more url.Values) string {
+	query := u.Query()
+	for key := range more {
+		query.Set(key, more.Get(key))
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
 // sameHost keeps a request, which may hold a key, on the host that it was for.
 func sameHost(req *http.Request, via []*http.Request) error {
 	if len(via) > 3 || req.URL.Host != via[0].URL.Host || via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {

@@ -145,13 +145,7 @@ func (w *encyclopedia) request(ctx context.Context, query url.Values, out any) e
 	for key, value := range map[string]string{"format": "json", "formatversion": "2", "utf8": "1"} {
 		query.Set(key, value)
 	}
-	u := *w.url
-	own := u.Query()
-	for key := range query {
-		own.Set(key, query.Get(key))
-	}
-	u.RawQuery = own.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, web.WithQuery(*w.url, query), nil)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
