@@ -18,77 +18,66 @@ const (
 	maxExponent = 1000
 )
 
-// frame is an object or a list that is open while a value is walked.
-type frame struct {
-	names map[string]bool // nil for a list
-	value bool            // in an object: a name was read, its value comes next
-}
-
 // inspect refuses valid JSON that is no clear call: a name given twice (the approver
 // might read one value while the tool runs with the other), deep nesting, and numbers
 // that take megabytes to compare.
 func inspect(raw json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	var open []frame
 	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
+		switch err := inspectNext(dec, 0); {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
-			return describe(err)
-		}
-		if token == json.Delim('}') || token == json.Delim(']') {
-			open = open[:len(open)-1]
-			continue
-		}
-		if isName, err := enter(open, token); err != nil {
+		case err != nil:
 			return err
-		} else if isName {
-			continue
-		}
-		switch t := token.(type) {
-		case json.Delim:
-			if len(open) == maxDepth {
-				return fmt.Errorf("objects and lists are nested more than %d levels deep; write it flatter", maxDepth)
-			}
-			open = append(open, newFrame(t))
-		case json.Number:
-			if err := inspectNumber(string(t)); err != nil {
-				return err
-			}
 		}
 	}
 }
 
-func newFrame(d json.Delim) frame {
-	if d == '{' {
-		return frame{names: map[string]bool{}}
+// inspectNext inspects the next value, within so many objects and lists. The error is
+// io.EOF where there is none.
+func inspectNext(dec *json.Decoder, depth int) error {
+	token, err := dec.Token()
+	if err != nil {
+		return faulty(err)
 	}
-	return frame{}
+	if n, ok := token.(json.Number); ok {
+		return inspectNumber(string(n))
+	}
+	kind, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	if depth == maxDepth {
+		return fmt.Errorf("objects and lists are nested more than %d levels deep; write it flatter", maxDepth)
+	}
+	names := map[string]bool{}
+	for dec.More() {
+		if kind == '{' {
+			token, err := dec.Token()
+			if err != nil {
+				return faulty(err)
+			}
+			name, _ := token.(string)
+			if names[name] {
+				return fmt.Errorf("the name %q is there twice in one object; write it once", name)
+			}
+			names[name] = true
+		}
+		if err := inspectNext(dec, depth+1); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token() // the closing bracket
+	return faulty(err)
 }
 
-// enter notes the token in the innermost open object or list, and says whether
-// it is the name of a member.
-func enter(open []frame, token json.Token) (isName bool, err error) {
-	if len(open) == 0 {
-		return false, nil
+// faulty puts an error into words, but for io.EOF and none.
+func faulty(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
 	}
-	top := &open[len(open)-1]
-	if top.names == nil {
-		return false, nil
-	}
-	if top.value {
-		top.value = false
-		return false, nil
-	}
-	name, _ := token.(string)
-	if top.names[name] {
-		return true, fmt.Errorf("the name %q is there twice in one object; write it once", name)
-	}
-	top.names[name], top.value = true, true
-	return true, nil
+	return describe(err)
 }
 
 func inspectNumber(n string) error {
