@@ -61,7 +61,7 @@ func (p *program) listen(ctx context.Context, l net.Listener, platforms map[stri
 func (p *program) health(platforms map[string]platform) http.Handler {
 	mux := http.NewServeMux()
 	p.gauge(platforms)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ready, state := p.state(r.Context(), platforms)
 		w.Header().Set("Content-Type", "application/json")
@@ -131,10 +131,4 @@ func (p *program) state(ctx context.Context, platforms map[string]platform) (rea
 	}
 	out["ready"] = ready
 	return ready, out
-}
-
-func say(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = fmt.Fprintln(w, text)
 }

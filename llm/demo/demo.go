@@ -40,11 +40,9 @@ func (p paced) Complete(ctx context.Context, req llm.Request, watch func(llm.Del
 	if watch != nil {
 		slow = func(d llm.Delta) {
 			watch(d)
-			t := time.NewTimer(p.pause)
-			defer t.Stop()
 			select {
 			case <-ctx.Done():
-			case <-t.C:
+			case <-time.After(p.pause):
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func (d reading) readDocument(ctx context.Context, p *paper, s document.Source, 
 	p.note = strings.TrimSpace(p.note + " " + tools.OneLine(got.Note, 200))
 	p.kind = "a web page, as text"
 	if s.Kind != document.HTML {
-		p.kind = document.FormatOf(s.Kind).Words
+		p.kind = document.Formats[s.Kind].Words
 	}
 	if len(p.sections) == 0 {
 		p.sections = headings(p.text)

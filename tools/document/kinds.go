@@ -13,17 +13,11 @@ import (
 // Format describes a kind of document.
 type Format struct{ Words, Extension, MediaType string }
 
-// FormatOf describes a kind of document that only a program can read.
-func FormatOf(kind string) Format {
-	switch kind {
-	case PDF:
-		return Format{"a PDF file, as text", ".pdf", "application/pdf"}
-	case DOCX:
-		return Format{"a Word file, as text", ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}
-	case XLSX:
-		return Format{"a spreadsheet, each sheet as CSV", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
-	}
-	return Format{}
+// Formats describe the kinds of document that only a program can read.
+var Formats = map[string]Format{
+	PDF:  {"a PDF file, as text", ".pdf", "application/pdf"},
+	DOCX: {"a Word file, as text", ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+	XLSX: {"a spreadsheet, each sheet as CSV", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
 }
 
 // KindOf knows the files that only a program can read by their first bytes; "" is

@@ -70,7 +70,7 @@ func readFile(ctx context.Context, reader document.Reader, kind string, r web.Re
 	if err != nil {
 		return doc, err
 	}
-	k := document.FormatOf(kind)
+	k := document.Formats[kind]
 	doc.kind, doc.title, doc.text, doc.note = k.Words, got.Title, got.Text, got.Note
 	if kind == document.XLSX {
 		doc.file = &llm.File{Name: fileName(r.URL, k.Extension), MediaType: k.MediaType, Data: r.Body}
