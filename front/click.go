@@ -184,12 +184,7 @@ func (f *Front) vote(ctx context.Context, c Click) (Answer, error) {
 // putReaction puts the reaction for which a click stands.
 func (f *Front) putReaction(ctx context.Context, c Click, r chat.Reaction) error {
 	r.On, r.By = c.On, c.By
-	fresh, err := f.o.Inbox.Reaction(ctx, r, c.ID)
-	if err != nil {
-		return fmt.Errorf("put a click: %w", err)
-	}
-	f.o.Observe.Put(fresh)
-	return nil
+	return f.Put(f.o.Inbox.Reaction(ctx, r, c.ID))
 }
 
 // showSteps gives the steps of a turn.

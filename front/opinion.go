@@ -2,7 +2,6 @@ package front
 
 import (
 	"context"
-	"fmt"
 
 	"nod/chat"
 )
@@ -38,12 +37,7 @@ func (f *Front) takeCriticism(ctx context.Context, s Sent) (Answer, error) {
 }
 
 func (f *Front) putOpinion(ctx context.Context, c Click, text string) error {
-	fresh, err := f.o.Inbox.Feedback(ctx, c.On, c.By, c.Verb == Good, text, c.ID)
-	if err != nil {
-		return fmt.Errorf("put an opinion: %w", err)
-	}
-	f.o.Observe.Put(fresh)
-	return nil
+	return f.Put(f.o.Inbox.Feedback(ctx, c.On, c.By, c.Verb == Good, text, c.ID))
 }
 
 // Wonder asks a person who reacted to an answer with 👎 what was wrong, with a button that

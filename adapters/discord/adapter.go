@@ -116,7 +116,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, rest: api.New(o.Client()), turns: newTurns(), self: identity{in: make(chan struct{})},
+		o: o, log: o.Logger, rest: api.New(o.Client()), self: identity{in: make(chan struct{})},
 		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(time.Duration){}},
 	}

@@ -192,7 +192,7 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	}
 	if a.blind(m) {
 		if !w.aside {
-			a.sayBlind(ctx, m)
+			a.remark(ctx, m, "I can't read this: mention me by name, not by role, or use /ask.")
 		}
 		return errNotOurs
 	}

@@ -353,7 +353,7 @@ func TestTurnsCleared(t *testing.T) {
 	other := r
 	other.Emoji.Name = "👍"
 	for name, c := range map[string]api.Reaction{"all": {MessageID: "1"}, "of the emoji": {MessageID: "1", Emoji: r.Emoji}} {
-		turns := newTurns()
+		var turns turns
 		first, again, beside := turns.key(r, false, at), turns.key(r, false, at), turns.key(other, false, at)
 		elsewhere := c
 		elsewhere.MessageID = "11"

@@ -63,11 +63,9 @@ func (a *Adapter) remark(ctx context.Context, m api.Message, text string) {
 	}
 }
 
-const hintEvery = 24 * time.Hour
-
 // hint tells, once in a conversation, that the bot would have to be mentioned.
 func (a *Adapter) hint(ctx context.Context, m api.Message, w way) {
-	if w.known == nil || !a.once("hint "+w.place.String(), hintEvery) {
+	if w.known == nil || !a.once("hint "+w.place.String(), 24*time.Hour) {
 		return
 	}
 	a.remark(ctx, m, "I read only messages that mention me, or that reply to me with a ping.")
@@ -80,8 +78,4 @@ const hiddenText = "(its text can't be seen: say so if it matters, and that `Ask
 // the intent Discord shows the text of those that mention the bot itself only.
 func (a *Adapter) blind(m api.Message) bool {
 	return m.GuildID != "" && m.Content == "" && m.Unspoken() == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && !a.reads()
-}
-
-func (a *Adapter) sayBlind(ctx context.Context, m api.Message) {
-	a.remark(ctx, m, "I can't read this: mention me by name, not by role, or use /ask.")
 }

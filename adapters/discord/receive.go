@@ -9,6 +9,7 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/gateway"
+	"nod/chat"
 	"nod/chat/inbound"
 	"nod/chat/intake"
 	"nod/chat/outbox"
@@ -104,7 +105,9 @@ func (a *Adapter) takeReaction(ctx context.Context, e gateway.Event) error {
 	if err != nil {
 		return err
 	}
-	put := func(ctx context.Context, _ bool) error { return a.cleared(ctx, r) }
+	put := func(ctx context.Context, _ bool) error {
+		return a.Recount(ctx, func(ref chat.MessageRef) bool { return ref.ID == r.MessageID })
+	}
 	if e.Kind == "MESSAGE_REACTION_REMOVE_ALL" || e.Kind == "MESSAGE_REACTION_REMOVE_EMOJI" {
 		a.turns.cleared(r)
 	}

@@ -90,7 +90,7 @@ func TestIDs(t *testing.T) {
 func TestTurns(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	r := api.Reaction{MessageID: "1", UserID: "2", Emoji: api.Emoji{Name: "✅"}}
-	one, other := newTurns(), newTurns()
+	var one, other turns
 	on := one.key(r, false, now)
 	if on != one.key(r, false, now) || on != other.key(r, false, now) {
 		t.Error("the same is not the same")

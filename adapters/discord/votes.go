@@ -23,7 +23,7 @@ import (
 // on and taken off by then: two processes that hear the same agree on it, and a
 // reaction that is put on again is a new event.
 type turns struct {
-	mu   *sync.Mutex
+	mu   sync.Mutex
 	seen map[string]turn
 }
 
@@ -34,14 +34,12 @@ type turn struct {
 
 const turnSpan = 10 * time.Second
 
-func newTurns() turns { return turns{mu: &sync.Mutex{}, seen: map[string]turn{}} }
-
 func (t *turns) key(r api.Reaction, removed bool, now time.Time) string {
 	what := strings.Join([]string{r.MessageID, r.UserID, r.Emoji.Key(), strconv.FormatBool(r.Burst)}, ":")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.seen) >= mostNoted {
-		clear(t.seen)
+	if t.seen == nil || len(t.seen) >= mostNoted {
+		t.seen = map[string]turn{}
 	}
 	last, ok := t.seen[what]
 	if !ok || last.removed != removed {
@@ -197,11 +195,6 @@ func (a *Adapter) reactedTo(ctx context.Context, r *api.Reaction) (m api.Message
 		r.AuthorID = m.Author.ID
 	}
 	return m, err
-}
-
-// cleared takes in that a moderator took reactions off a message.
-func (a *Adapter) cleared(ctx context.Context, r api.Reaction) error {
-	return a.Recount(ctx, func(ref chat.MessageRef) bool { return ref.ID == r.MessageID })
 }
 
 // user looks a person up.

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 
 	"nod/adapters/slack/api"
 	"nod/adapters/slack/layout"
@@ -233,6 +232,3 @@ func (a *Adapter) who() api.Whoami {
 	}
 	return api.Whoami{}
 }
-
-// flights share one look-up among those who ask at the same time.
-type flights = singleflight.Group

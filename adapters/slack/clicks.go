@@ -282,24 +282,13 @@ func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction) error {
 		m.Ref, m.About = api.InThread(thread, root), false
 	}
 	m.Files = a.attached(ctx, thread, allFiles(ev))
-	fresh, err := a.o.Inbox.Message(ctx, thread, m, "slack:ask:"+in.TriggerID)
-	if err != nil {
-		return fmt.Errorf("put a question: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Put(a.o.Inbox.Message(ctx, thread, m, "slack:ask:"+in.TriggerID))
 }
 
 // writes says whether the bot can write in a channel: it is a member.
 func (a *Adapter) writes(ctx context.Context, channel string) bool {
-	var said struct {
-		Channel struct {
-			Member bool `json:"is_member"`
-			IM     bool `json:"is_im"`
-		} `json:"channel"`
-	}
-	err := a.web.Call(ctx, api.Request{Method: "conversations.info", Args: url.Values{"channel": {channel}}, Priority: outbox.Answer, Answer: &said})
-	return err == nil && (said.Channel.Member || said.Channel.IM)
+	c, err := a.web.Channel(ctx, channel, outbox.Answer)
+	return err == nil && (c.Has() || c.IM)
 }
 
 // begin opens a thread in the direct conversation with somebody.

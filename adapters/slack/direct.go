@@ -43,18 +43,11 @@ func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID
 	if !api.IsDM(channel) {
 		return ""
 	}
-	var said struct {
-		Channel struct {
-			User string `json:"user"`
-		} `json:"channel"`
-	}
-	err := a.web.Call(ctx, api.Request{
-		Method: "conversations.info", Args: url.Values{"channel": {channel}}, Priority: outbox.Approval, Answer: &said,
-	})
+	c, err := a.web.Channel(ctx, channel, outbox.Approval)
 	if err != nil {
 		return ""
 	}
-	return chat.UserID(said.Channel.User)
+	return chat.UserID(c.User)
 }
 
 // People lists whom a rule means; known is false for a group that Slack does not show.

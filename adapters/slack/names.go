@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
 	"nod/adapters/slack/api"
 	"nod/chat"
@@ -21,7 +22,7 @@ import (
 type names struct {
 	now  func() time.Time
 	had  bounded.Map[string, named]
-	join flights
+	join singleflight.Group // one look-up among those who ask at the same time
 }
 
 type named struct {
@@ -132,13 +133,8 @@ func (a *Adapter) learn(ctx context.Context, most time.Duration, ids []string) {
 // channel looks the name of a channel up.
 func (a *Adapter) channel(ctx context.Context, id string) string {
 	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, error) {
-		var said struct {
-			Channel struct {
-				Name string `json:"name"`
-			} `json:"channel"`
-		}
-		err := a.web.Call(ctx, api.Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: outbox.Low, Answer: &said})
-		return named{name: said.Channel.Name}, err
+		c, err := a.web.Channel(ctx, id, outbox.Low)
+		return named{name: c.Name}, err
 	})
 	if err != nil {
 		return ""

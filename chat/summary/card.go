@@ -2,7 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,14 +12,7 @@ import (
 // many calls failed, the time and the usage, and first of all an ending other than done. write makes a name fit to
 // be shown.
 func Folded(s *chat.Steps, write func(name string) string) string {
-	parts := []string{"", Count(len(s.Items), "step"), Tools(s, write), Troubles(s), "", Spent(s)}
-	if s.Done && s.Status != "Done" {
-		parts[0] = write(s.Status)
-	}
-	if s.Took > 0 {
-		parts[4] = Took(s.Took)
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
+	return Dotted(Ending(s, write), Count(len(s.Items), "step"), Tools(s, write), Troubles(s), Time(s), Spent(s))
 }
 
 // Terms is a line with the requester of a call, and while it waits its approvers and

@@ -78,7 +78,28 @@ func State(c chat.ToolCall) (text string, over bool) {
 	return string(c.State), true
 }
 
+// Ending says how a turn ended; "" where it is done, or goes on.
+func Ending(s *chat.Steps, write func(text string) string) string {
+	if !s.Done || s.Status == "Done" {
+		return ""
+	}
+	return write(s.Status)
+}
+
+// Time is how long a turn took; "" where that is not known.
+func Time(s *chat.Steps) string {
+	if s.Took <= 0 {
+		return ""
+	}
+	return Took(s.Took)
+}
+
+// Dotted puts texts on one line, with dots between them.
+func Dotted(said ...string) string { return joined(said, " · ") }
+
 // Lines puts each text on a line of its own.
-func Lines(said ...string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == "" }), "\n")
+func Lines(said ...string) string { return joined(said, "\n") }
+
+func joined(said []string, by string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == "" }), by)
 }

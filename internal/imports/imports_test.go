@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"adapters/web":              {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/discord/gateway":  {"chat/inbound", "chat/retry"},
 	"adapters/discord/api":      {"adapters/discord/gateway", "chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "front"},
-	"adapters/discord/atlas":    {"adapters/discord/api", "chat", "chat/outbox"},
+	"adapters/discord/atlas":    {"adapters/discord/api", "chat", "chat/bounded", "chat/outbox"},
 	"adapters/discord/dialect":  {"adapters/discord/api", "chat", "chat/inbound", "chat/markdown"},
 	"adapters/discord/layout":   {"adapters/discord/api", "adapters/discord/dialect", "chat", "chat/form", "chat/markdown", "chat/summary", "front"},
 	"adapters/discord":          {"adapters/discord/api", "adapters/discord/atlas", "adapters/discord/commands", "adapters/discord/dialect", "adapters/discord/gateway", "adapters/discord/layout", "adapters/discord/people", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},

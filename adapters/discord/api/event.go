@@ -281,58 +281,44 @@ func Decode(data json.RawMessage, into any) error {
 	return nil
 }
 
+// read reads an event that is whole.
+func read[T any](data json.RawMessage, lacks string, whole func(*T) bool) (v T, err error) {
+	if err = Decode(data, &v); err == nil && !whole(&v) {
+		err = fmt.Errorf("%w: %s", ErrMalformed, lacks)
+	}
+	return v, err
+}
+
 // ReadMessage reads a message, which needs an id, a channel and an author.
 func ReadMessage(data json.RawMessage) (Message, error) {
-	var m Message
-	if err := Decode(data, &m); err != nil {
-		return m, err
-	}
-	if Snowflake(m.ID) == 0 || Snowflake(m.ChannelID) == 0 || m.Author == nil || m.Author.ID == "" {
-		return m, fmt.Errorf("%w: message without id, channel or author", ErrMalformed)
-	}
-	return m, nil
+	return read(data, "message without id, channel or author", func(m *Message) bool {
+		return Snowflake(m.ID) != 0 && Snowflake(m.ChannelID) != 0 && m.Author != nil && m.Author.ID != ""
+	})
 }
 
 // ReadReaction reads a reaction, which needs a message.
 func ReadReaction(data json.RawMessage) (Reaction, error) {
-	var r Reaction
-	if err := Decode(data, &r); err != nil {
-		return r, err
-	}
-	if r.ChannelID == "" || Snowflake(r.MessageID) == 0 {
-		return r, fmt.Errorf("%w: reaction without message", ErrMalformed)
-	}
-	return r, nil
+	return read(data, "reaction without message", func(r *Reaction) bool { return r.ChannelID != "" && Snowflake(r.MessageID) != 0 })
 }
 
 // ReadDeletion reads a deletion, which needs a message.
 func ReadDeletion(data json.RawMessage) (Deletion, error) {
-	var d Deletion
-	if err := Decode(data, &d); err != nil {
-		return d, err
-	}
-	if d.ID != "" {
-		d.IDs = append(d.IDs, d.ID)
-	}
-	if d.ChannelID == "" || len(d.IDs) == 0 {
-		return d, fmt.Errorf("%w: deletion without message", ErrMalformed)
-	}
-	return d, nil
+	return read(data, "deletion without message", func(d *Deletion) bool {
+		if d.ID != "" {
+			d.IDs = append(d.IDs, d.ID)
+		}
+		return d.ChannelID != "" && len(d.IDs) > 0
+	})
 }
 
 // ReadInteraction reads an interaction, which needs an id, a token and a user.
 func ReadInteraction(data json.RawMessage) (Interaction, error) {
-	var in Interaction
-	if err := Decode(data, &in); err != nil {
-		return in, err
-	}
-	if in.Member != nil && in.Member.User != nil {
-		in.User = in.Member.User
-	}
-	if in.ID == "" || in.Token == "" || in.User == nil || in.User.ID == "" {
-		return in, fmt.Errorf("%w: interaction without id, token or user", ErrMalformed)
-	}
-	return in, nil
+	return read(data, "interaction without id, token or user", func(in *Interaction) bool {
+		if in.Member != nil && in.Member.User != nil {
+			in.User = in.Member.User
+		}
+		return in.ID != "" && in.Token != "" && in.User != nil && in.User.ID != ""
+	})
 }
 
 // In says whether an interaction came from a place.

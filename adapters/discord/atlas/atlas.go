@@ -13,6 +13,7 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/outbox"
 )
 
@@ -30,7 +31,7 @@ type Atlas struct {
 	mu      sync.Mutex
 	spots   map[int64]spot
 	lands   map[int64]*land
-	deleted map[string]bool
+	deleted bounded.Map[string, bool]
 	own     map[int64]bool                 // roles that came with the bot
 	roles   map[string]map[string]api.Role // by guild and id, of guilds that were asked
 	names   map[string]string              // of channels that were asked for
@@ -70,7 +71,7 @@ type land struct {
 // New makes an atlas that asks Discord by rest.
 func New(who func() api.User, me func(context.Context) (api.User, error), rest *api.Client, lookup time.Duration) *Atlas {
 	return &Atlas{
-		who: who, me: me, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, deleted: map[string]bool{}, own: map[int64]bool{},
+		who: who, me: me, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, own: map[int64]bool{},
 		roles: map[string]map[string]api.Role{}, names: map[string]string{},
 	}
 }
@@ -184,17 +185,13 @@ func (t *Atlas) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(api.Snowflake(id))
-	if len(t.deleted) >= mostNamed {
-		clear(t.deleted)
-	}
-	t.deleted[id] = true
+	t.deleted.Add(id)
 }
 
 // Gone says whether a channel was deleted.
 func (t *Atlas) Gone(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.deleted[id]
+	_, gone := t.deleted.Get(id)
+	return gone
 }
 
 // PutGuild notes a guild with all that stands in it.
@@ -239,23 +236,18 @@ func (t *Atlas) dropGuild(id string) {
 }
 
 // Owner is whose a guild is; "" where that is not known.
-func (t *Atlas) Owner(guild string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if g := t.lands[api.Snowflake(guild)]; g != nil {
-		return g.owner
-	}
-	return ""
-}
+func (t *Atlas) Owner(guild string) string { return t.guild(guild).owner }
 
 // Tier is how far a guild is boosted.
-func (t *Atlas) Tier(guild string) int {
+func (t *Atlas) Tier(guild string) int { return t.guild(guild).tier }
+
+func (t *Atlas) guild(id string) land {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if g := t.lands[api.Snowflake(guild)]; g != nil {
-		return g.tier
+	if g := t.lands[api.Snowflake(id)]; g != nil {
+		return *g
 	}
-	return 0
+	return land{}
 }
 
 // SetOwner notes whose a guild is.
@@ -265,7 +257,7 @@ func (t *Atlas) SetOwner(guild, owner string) {
 	t.land(api.Snowflake(guild)).owner = owner
 }
 
-// mostNamed is of how many channels the atlas keeps the names, and that they are gone.
+// mostNamed is of how many channels the atlas keeps the names.
 const mostNamed = 10_000
 
 // mostKept is of how many guilds and channels it is kept what was asked of them.

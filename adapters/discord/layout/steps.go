@@ -58,24 +58,9 @@ func stepsLine(s *chat.Steps) string {
 		}
 		return "⏳ " + dialect.Shorten(chat.FirstOf(line, "Working"), 300) + " …"
 	}
-	var parts []string
-	if s.Status != "" && s.Status != "Done" {
-		parts = append(parts, dialect.Shorten(dialect.Verbatim(s.Status), 100))
-	}
-	parts = append(parts, summary.Count(len(s.Items), "step"))
-	if s.Took > 0 {
-		parts = append(parts, summary.Took(s.Took))
-	}
-	if tools := summary.Tools(s, func(name string) string { return dialect.Verbatim(dialect.Shorten(chat.Flat(name), 40)) }); tools != "" {
-		parts = append(parts, tools)
-	}
-	if troubles := summary.Troubles(s); troubles != "" {
-		parts = append(parts, troubles)
-	}
-	if spent := summary.Spent(s); spent != "" {
-		parts = append(parts, spent)
-	}
-	return strings.Join(parts, " · ")
+	ending := summary.Ending(s, func(status string) string { return dialect.Shorten(dialect.Verbatim(status), 100) })
+	tools := summary.Tools(s, func(name string) string { return dialect.Verbatim(dialect.Shorten(chat.Flat(name), 40)) })
+	return summary.Dotted(ending, summary.Count(len(s.Items), "step"), summary.Time(s), tools, summary.Troubles(s), summary.Spent(s))
 }
 
 // The ids of buttons say what to show: which page of the steps of which turn,

@@ -98,11 +98,17 @@ func (p *People) Serves(ctx context.Context, s Speaker) (bool, error) {
 		return true, nil
 	}
 	guilds, doubt := p.served(ctx)
+	return p.somewhere(ctx, guilds, s.User, func(k Membership) bool { return k.Is }, doubt)
+}
+
+// somewhere says whether what somebody is in one of the servers will do. doubt is why the
+// servers are not known.
+func (p *People) somewhere(ctx context.Context, guilds []string, user string, does func(Membership) bool, doubt error) (bool, error) {
 	for _, guild := range guilds[:min(len(guilds), mostGuilds)] {
-		k, err := p.Membership(ctx, guild, s.User)
+		k, err := p.Membership(ctx, guild, user)
 		if err != nil {
 			doubt = err
-		} else if k.Is {
+		} else if does(k) {
 			return true, nil
 		}
 	}
@@ -218,15 +224,7 @@ func (p *People) hasRole(ctx context.Context, s Speaker, role string) (bool, err
 			guilds, doubt = p.served(ctx)
 		}
 	}
-	for _, guild := range guilds[:min(len(guilds), mostGuilds)] {
-		k, err := p.Membership(ctx, guild, s.User)
-		if err != nil {
-			doubt = err
-		} else if slices.Contains(k.Roles, role) {
-			return true, nil
-		}
-	}
-	return false, doubt
+	return p.somewhere(ctx, guilds, s.User, func(k Membership) bool { return slices.Contains(k.Roles, role) }, doubt)
 }
 
 // Membership looks up whether somebody is in a server, and with which roles.

@@ -189,20 +189,14 @@ func silent(g api.Guild, may int64, roles []api.Role, deciding []string) (out []
 // the bot can't see at all is nobody's mistake.
 func checkChannels(ask func(string, any) error, g api.Guild, self string, deciding []string, known *seen) ([]string, error) {
 	var channels []api.Channel
-	var roles []api.Role
-	var me api.Member
-	err := errors.Join(
-		ask("/guilds/"+url.PathEscape(g.ID)+"/channels", &channels),
-		ask("/guilds/"+url.PathEscape(g.ID)+"/roles", &roles),
-		ask("/guilds/"+url.PathEscape(g.ID)+"/members/"+url.PathEscape(self), &me),
-	)
-	if err != nil {
+	err := ask("/guilds/"+url.PathEscape(g.ID)+"/channels", &channels)
+	stands, roles, failed := standing(ask, g.ID, self)
+	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	for _, r := range roles {
 		known.ids[r.ID] = true
 	}
-	stands := atlas.StandingOf(g.ID, me.Roles, roles)
 	out := silent(g, stands.May, roles, deciding)
 	for _, c := range channels {
 		may := stands.Effective(g.ID, self, c.Overwrites)
@@ -213,6 +207,15 @@ func checkChannels(ask func(string, any) error, g api.Guild, self string, decidi
 		out = append(out, fmt.Sprintf("server %s: in #%s the bot lacks %s", g.Name, chat.Flat(c.Name), strings.Join(lack, ", ")))
 	}
 	return out, nil
+}
+
+// standing is what the bot may do in a server, and the roles there.
+func standing(ask func(string, any) error, guild, self string) (atlas.Standing, []api.Role, error) {
+	var roles []api.Role
+	var me api.Member
+	at := "/guilds/" + url.PathEscape(guild)
+	err := errors.Join(ask(at+"/roles", &roles), ask(at+"/members/"+url.PathEscape(self), &me))
+	return atlas.StandingOf(guild, me.Roles, roles), roles, err
 }
 
 // checkPlaces says whether the bot can write in the channels in which cards are to
@@ -240,12 +243,11 @@ func checkPlace(ask func(string, any) error, self, id string) (string, error) {
 	if c.GuildID == "" {
 		return "", errors.New("it is no channel of a server")
 	}
-	var roles []api.Role
-	var me api.Member
-	if err := errors.Join(ask("/guilds/"+url.PathEscape(c.GuildID)+"/roles", &roles), ask("/guilds/"+url.PathEscape(c.GuildID)+"/members/"+url.PathEscape(self), &me)); err != nil {
+	stands, _, err := standing(ask, c.GuildID, self)
+	if err != nil {
 		return "", err
 	}
-	may := atlas.StandingOf(c.GuildID, me.Roles, roles).Effective(c.GuildID, self, c.Overwrites)
+	may := stands.Effective(c.GuildID, self, c.Overwrites)
 	if lack := lacks(may); len(lack) > 0 {
 		return "", fmt.Errorf("the bot lacks %s there", strings.Join(lack, ", "))
 	}

@@ -51,7 +51,6 @@ func eventKey(id string) string { return "slack:ev:" + id }
 
 // MessageKey is the id of the event of a message.
 func MessageKey(channel, ts string) string { return "slack:msg:" + channel + ":" + ts }
-func senderKey(id string) string           { return "slack:cmid:" + id }
 
 // MessageKeys lists the ids under which a message may come again.
 func MessageKeys(eventID string, ev Event) []string {
@@ -60,7 +59,7 @@ func MessageKeys(eventID string, ev Event) []string {
 		keys = append(keys, eventKey(eventID))
 	}
 	if ev.ClientMsgID != "" {
-		keys = append(keys, senderKey(ev.ClientMsgID))
+		keys = append(keys, "slack:cmid:"+ev.ClientMsgID)
 	}
 	return keys
 }

@@ -253,6 +253,28 @@ func (w *Client) Whoami(ctx context.Context, p outbox.Priority) (Whoami, error) 
 	return who, err
 }
 
+// Channel is a conversation
+// (https://docs.slack.dev/reference/methods/conversations.info).
+type Channel struct {
+	Name     string `json:"name"`
+	User     string `json:"user"` // of a direct one: the person
+	IM       bool   `json:"is_im"`
+	Archived bool   `json:"is_archived"`
+	Member   *bool  `json:"is_member"` // whether the bot is one; nil: that was not said
+}
+
+// Has says whether the bot is a member, as far as that was said.
+func (c Channel) Has() bool { return c.Member != nil && *c.Member }
+
+// Channel looks a conversation up.
+func (w *Client) Channel(ctx context.Context, id string, p outbox.Priority) (Channel, error) {
+	var said struct {
+		Channel Channel `json:"channel"`
+	}
+	err := w.Call(ctx, Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: p, Answer: &said})
+	return said.Channel, err
+}
+
 // NoGroup is how Slack says that there is no such user group, or that it is disabled.
 const NoGroup = "no_such_subteam"
 

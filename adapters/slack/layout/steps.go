@@ -218,21 +218,8 @@ func StepsTitle(s *chat.Steps) string {
 		}
 		return Shorten(title+" …", mostTitle)
 	}
-	var parts []string
-	if s.Status != "" && s.Status != "Done" {
-		parts = append(parts, chat.Flat(s.Status))
-	}
-	parts = append(parts, summary.Count(len(s.Items), "step"))
-	if tools := summary.Tools(s, func(name string) string { return Shorten(chat.Flat(name), 30) }); tools != "" {
-		parts = append(parts, tools)
-	}
-	if troubles := summary.Troubles(s); troubles != "" {
-		parts = append(parts, troubles)
-	}
-	if s.Took > 0 {
-		parts = append(parts, summary.Took(s.Took))
-	}
-	return Shorten(strings.Join(parts, " · "), mostTitle)
+	tools := summary.Tools(s, func(name string) string { return Shorten(chat.Flat(name), 30) })
+	return Shorten(summary.Dotted(summary.Ending(s, chat.Flat), summary.Count(len(s.Items), "step"), tools, summary.Troubles(s), summary.Time(s)), mostTitle)
 }
 
 // newest keeps the last lines that fit.

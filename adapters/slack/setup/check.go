@@ -219,14 +219,9 @@ func look(ctx context.Context, w *api.Client, rule string) (note string, failed 
 			return fmt.Sprintf("the user group %s has no members: nobody in it can approve", id), nil
 		}
 	case kind == "channel":
-		var said struct {
-			Channel struct {
-				Name   string `json:"name"`
-				Member *bool  `json:"is_member"`
-			} `json:"channel"`
-		}
-		if err = ask("conversations.info", "channel", &said); said.Channel.Member != nil && !*said.Channel.Member {
-			return fmt.Sprintf("the bot is not in #%s (%s): invite it there", chat.Flat(said.Channel.Name), id), nil
+		var c api.Channel
+		if c, err = w.Channel(ctx, id, outbox.Approval); c.Member != nil && !c.Has() {
+			return fmt.Sprintf("the bot is not in #%s (%s): invite it there", chat.Flat(c.Name), id), nil
 		}
 	}
 	switch api.Code(err) {
@@ -248,25 +243,18 @@ func tryChannels(ctx context.Context, w *api.Client, ids []string) (found []stri
 		if !slack.ChannelID.MatchString(id) {
 			continue // another platform's
 		}
-		var said struct {
-			Channel struct {
-				Name     string `json:"name"`
-				Member   bool   `json:"is_member"`
-				Archived bool   `json:"is_archived"`
-			} `json:"channel"`
-		}
-		err := w.Call(ctx, api.Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: outbox.Approval, Answer: &said})
+		c, err := w.Channel(ctx, id, outbox.Approval)
 		switch {
 		case api.Code(err) == "channel_not_found":
 			err = fmt.Errorf("approvals.notify: there is no channel %s that the bot sees: invite it there, or correct the id", id)
 		case err != nil:
 			err = fmt.Errorf("approvals.notify: look at channel %s: %w", id, err)
-		case said.Channel.Archived:
-			err = fmt.Errorf("approvals.notify: channel #%s (%s) is archived", chat.Flat(said.Channel.Name), id)
-		case !said.Channel.Member:
-			err = fmt.Errorf("approvals.notify: the bot is not in channel #%s (%s): invite it there", chat.Flat(said.Channel.Name), id)
+		case c.Archived:
+			err = fmt.Errorf("approvals.notify: channel #%s (%s) is archived", chat.Flat(c.Name), id)
+		case !c.Has():
+			err = fmt.Errorf("approvals.notify: the bot is not in channel #%s (%s): invite it there", chat.Flat(c.Name), id)
 		default:
-			found = append(found, fmt.Sprintf("approvals also go to #%s, where the bot is a member; whether a rule of the workspace keeps it from writing there can't be asked", chat.Flat(said.Channel.Name)))
+			found = append(found, fmt.Sprintf("approvals also go to #%s, where the bot is a member; whether a rule of the workspace keeps it from writing there can't be asked", chat.Flat(c.Name)))
 		}
 		failed = errors.Join(failed, err)
 	}
