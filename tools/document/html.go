@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -16,16 +17,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// article is the main part of a page.
-type article struct {
-	title string
-	node  *html.Node
-}
-
-// extract finds the main part of a page. It says false where there is none: a
-// list of links, a form.
-type extract func(page *html.Node, address *url.URL) (article, bool)
-
 // readHTML makes Markdown of a page: of its main part, where it has one.
 func readHTML(address string, body []byte) (Content, error) {
 	page, err := html.Parse(bytes.NewReader(body))
@@ -36,17 +27,9 @@ func readHTML(address string, body []byte) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	return pageContent(page, at, readable)
-}
-
-func pageContent(page *html.Node, at *url.URL, find extract) (Content, error) {
-	c := Content{Title: pageTitle(page)}
-	node := page
-	if main, ok := find(page, at); ok {
-		node = main.node
-		if main.title != "" {
-			c.Title = main.title
-		}
+	c, node := Content{Title: pageTitle(page)}, page
+	if main, ok := mainPart(page, at); ok {
+		c.Title, node = cmp.Or(main.Title, c.Title), main.Node
 	}
 	dropEmbedded(node)
 	conv := converter.NewConverter(converter.WithPlugins(
@@ -66,18 +49,16 @@ func pageContent(page *html.Node, at *url.URL, find extract) (Content, error) {
 	return c, nil
 }
 
-// readable is Mozilla's Readability.
-func readable(page *html.Node, at *url.URL) (article, bool) {
+// mainPart finds the main part of a page, as Mozilla's Readability does. It says false
+// where there is none: a list of links, a form.
+func mainPart(page *html.Node, at *url.URL) (got readability.Article, ok bool) {
 	p := readability.NewParser()
 	p.MaxElemsToParse = 100_000
 	if !p.CheckDocument(page) {
-		return article{}, false
+		return got, false
 	}
 	got, err := p.ParseDocument(page, at)
-	if err != nil || got.Node == nil || strings.TrimSpace(got.TextContent) == "" {
-		return article{}, false
-	}
-	return article{got.Title, got.Node}, true
+	return got, err == nil && got.Node != nil && strings.TrimSpace(got.TextContent) != ""
 }
 
 func pageTitle(page *html.Node) string {
