@@ -59,12 +59,9 @@ func openFolder(path string, give func(*os.File) error) (*folder, error) {
 	if err := f.make(); err != nil {
 		return nil, err
 	}
-	note, err := readRecord(path)
-	if err != nil {
-		return nil, err
-	}
-	f.note = note
-	return f, nil
+	var err error
+	f.note, err = readRecord(path)
+	return f, err
 }
 
 // work is the working folder of the code.
@@ -72,22 +69,21 @@ func (f *folder) work() string { return filepath.Join(f.path, "work") }
 
 func (f *folder) make() error {
 	// The sandbox's user has to come through, and to get no further than its own.
-	if err := os.MkdirAll(f.path, 0o711); err != nil {
-		return fmt.Errorf("make python's folder: %w", err)
+	err := os.MkdirAll(f.path, 0o711)
+	if err == nil {
+		err = os.Mkdir(f.work(), 0o700)
 	}
-	err := os.Mkdir(f.work(), 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
+	var dir *os.File
+	if err == nil {
+		dir, err = os.Open(f.work())
+	}
 	if err != nil {
 		return fmt.Errorf("make python's folder: %w", err)
 	}
-	dir, err := os.Open(f.work())
-	if err != nil {
-		return fmt.Errorf("make python's folder: %w", err)
-	}
-	err = errors.Join(f.give(dir), dir.Close())
-	if err != nil {
+	if err := errors.Join(f.give(dir), dir.Close()); err != nil {
 		return fmt.Errorf("give away python's folder: %w", err)
 	}
 	return nil
@@ -112,15 +108,15 @@ func readRecord(path string) (record, error) {
 
 // save writes the record, whole or not at all.
 func (f *folder) save() error {
-	data, err := json.Marshal(f.note)
-	if err != nil {
-		return fmt.Errorf("write note on python's folder: %w", err)
-	}
 	name := filepath.Join(f.path, recordName)
-	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
-		return fmt.Errorf("write note on python's folder: %w", err)
+	data, err := json.Marshal(f.note)
+	if err == nil {
+		err = os.WriteFile(name+".new", data, 0o600)
 	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err == nil {
+		err = os.Rename(name+".new", name)
+	}
+	if err != nil {
 		return fmt.Errorf("write note on python's folder: %w", err)
 	}
 	return nil
