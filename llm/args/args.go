@@ -94,15 +94,12 @@ func unquoted(raw json.RawMessage) (text string, ok bool) {
 // spaces, no needless escapes. Numbers stay as written, since rounding could make
 // different calls equal. Text that is not JSON comes back unchanged.
 func Canonical(args json.RawMessage) json.RawMessage {
-	value, err := decode(args)
-	if err != nil {
-		return args
+	if value, err := decode(args); err == nil {
+		if out, err := encode(value); err == nil {
+			return out
+		}
 	}
-	out, err := encode(value)
-	if err != nil {
-		return args
-	}
-	return out
+	return args
 }
 
 // Digest names a call by its effect: hex SHA-256 over the tool's name, a zero byte, and

@@ -88,10 +88,7 @@ func call(p plan) llm.Response {
 	resp := llm.Response{Finish: "tool_calls"}
 	var why []string
 	for i, k := range p.calls {
-		args, err := json.Marshal(k.args)
-		if err != nil {
-			args = []byte("{}") // can't be: the values are strings, numbers and truth values
-		}
+		args, _ := json.Marshal(k.args) // strings, numbers and truth values always marshal
 		resp.Calls = append(resp.Calls, llm.Call{ID: "demo-" + strconv.Itoa(i+1), Name: k.tool, Args: string(args)})
 		if len(why) == 0 || why[len(why)-1] != k.why {
 			why = append(why, k.why)

@@ -162,9 +162,6 @@ func object(args string) string {
 	if json.Unmarshal([]byte(args), &m) == nil && m != nil {
 		return args
 	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": args})
-	if err != nil {
-		return "{}" // can't be: a string always marshals
-	}
+	wrapped, _ := json.Marshal(map[string]string{"invalid_arguments": args}) // strings always marshal
 	return string(wrapped)
 }
