@@ -327,7 +327,7 @@ func (u usage) count() llm.Usage {
 
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}, offered: req.Tools, waits: req.lim.has(unopened)}
+	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}, offered: req.Tools, waits: req.lim.has(unopened), back: reasoned{texts: map[string]*strings.Builder{}}}
 	c.think.Out = c.part
 	defer func() {
 		if c.closed {

@@ -61,9 +61,6 @@ func (m *Model) spares(f *failure, req request, s *spared) bool {
 	found := false
 	for i := len(req.Messages) - 1; i >= 0 && (!found || s.rounds > 0); i-- { // the newest first, and then all
 		for _, img := range req.Messages[i].Images {
-			if s.pictures == nil {
-				s.pictures = map[string]bool{}
-			}
 			s.pictures[keyOf(img)], found = true, true
 			m.o.Logger.Warn("picture left out", "type", img.MediaType, "bytes", len(img.Data), "error", clean(f.said.Message, m.o.APIKey.Reveal()))
 		}
@@ -78,9 +75,6 @@ func (m *Model) worked(req request, s spared) {
 	doubts := s.lim
 	m.mu.Lock()
 	for key := range s.pictures {
-		if m.refused == nil {
-			m.refused = map[string]bool{}
-		}
 		m.refused[key], doubts = true, doubts|noImages
 	}
 	again := m.doubts & doubts

@@ -80,9 +80,6 @@ func (r *reasoned) addField(field string, c *content) {
 	if c == nil {
 		return
 	}
-	if r.texts == nil {
-		r.texts = map[string]*strings.Builder{}
-	}
 	if r.texts[field] == nil {
 		r.texts[field] = new(strings.Builder)
 	}

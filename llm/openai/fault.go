@@ -236,7 +236,7 @@ func (m *Model) failure(ctx context.Context, err error) *failure {
 	var f *failure
 	if !errors.As(err, &f) {
 		f = &failure{cause: err, public: llm.Error{Fault: llm.Unreachable, Message: reason(err)}}
-		if clientSide(err) {
+		if sentinel(err) != 0 {
 			f.public.Fault = llm.Refused
 		}
 	}

@@ -122,9 +122,7 @@ func (m *Model) sent(req llm.Request, lim limits) limits {
 	return out
 }
 
-// clientSide says that go-openai refused a request by itself.
-func clientSide(err error) bool { return sentinel(err) != 0 }
-
+// sentinel reads a limit out of go-openai's own refusal of a request.
 func sentinel(err error) limits {
 	switch {
 	case errors.Is(err, openai.ErrReasoningModelLimitationsOther), errors.Is(err, openai.ErrReasoningSamplingUnsupported):

@@ -14,6 +14,7 @@ package openai
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -93,8 +94,7 @@ func New(o Options) *Model {
 	if o.NewID == nil {
 		o.NewID = func() string { return rand.Text()[:9] } // Mistral takes ids of just this form
 	}
-	m := &Model{o: o}
-	return m
+	return &Model{o: o, refused: map[string]bool{}, shelf: shelf{refused: map[[sha256.Size]byte]bool{}}}
 }
 
 // client makes the requests of a call, which is told of its pauses.
@@ -125,7 +125,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		defer cancel()
 	}
 	out := &sink{watch: watch, tries: m.o.tries()}
-	var spare spared
+	spare := spared{pictures: map[string]bool{}}
 	for broke := 0; ; {
 		sending := request{req, m.limits() | spare.lim}
 		sending.Messages = m.shown(req.Messages, spare)

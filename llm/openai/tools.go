@@ -75,9 +75,6 @@ func (m *Model) shun(f *failure, sent []llm.Tool) bool {
 		return false
 	}
 	m.mu.Lock()
-	if m.shelf.refused == nil {
-		m.shelf.refused = map[[sha256.Size]byte]bool{}
-	}
 	m.shelf.refused[definition(t)] = true
 	m.mu.Unlock()
 	m.o.Logger.Warn("tool left out", "tool", t.Name, "error", f.public.Message)
