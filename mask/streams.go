@@ -83,11 +83,14 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	var masked []slog.Attr
-	for _, a := range attrs {
+	return handler{h.m, h.next.WithAttrs(h.attrs(attrs))}
+}
+
+func (h handler) attrs(list []slog.Attr) (masked []slog.Attr) {
+	for _, a := range list {
 		masked = append(masked, h.attr(a))
 	}
-	return handler{h.m, h.next.WithAttrs(masked)}
+	return masked
 }
 
 // WithGroup implements slog.Handler.
@@ -99,11 +102,7 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 	case slog.KindString:
 		a.Value = slog.StringValue(h.m.Text(a.Value.String()))
 	case slog.KindGroup:
-		var masked []slog.Attr
-		for _, inner := range a.Value.Group() {
-			masked = append(masked, h.attr(inner))
-		}
-		a.Value = slog.GroupValue(masked...)
+		a.Value = slog.GroupValue(h.attrs(a.Value.Group())...)
 	case slog.KindAny:
 		if err, ok := a.Value.Any().(error); ok {
 			a.Value = slog.AnyValue(h.m.Error(err))

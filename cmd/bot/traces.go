@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -152,10 +153,7 @@ func (t *tracer) again(ctx context.Context, p *program, platforms map[string]run
 		return err
 	}
 	since = since.Add(-noteOverlap)
-	names := []string{}
-	for name := range platforms {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq([]string{}, maps.Keys(platforms))
 	return memory.EachThread(ctx, p.lists, memory.ListQuery{Platforms: names, Since: since}, func(thread chat.ThreadID) error {
 		log, err := p.store.Read(ctx, thread)
 		if err != nil {

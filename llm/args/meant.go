@@ -38,14 +38,10 @@ func (s *Schema) Meant(args json.RawMessage) json.RawMessage {
 			object[name] = old
 		}
 	}
-	if !changed {
-		return args
+	if out, err := encode(root); changed && err == nil {
+		return out
 	}
-	out, err := encode(root)
-	if err != nil {
-		return args
-	}
-	return out
+	return args
 }
 
 // wrong lists the places of all that the schema refuses.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -35,13 +36,7 @@ type tooled struct {
 }
 
 // Askers lists every rule of who may ask for a tool.
-func (c *Config) Askers() []string {
-	var all []string
-	for _, list := range c.askers() {
-		all = append(all, list...)
-	}
-	return all
-}
+func (c *Config) Askers() []string { return slices.Concat(slices.Collect(maps.Values(c.askers()))...) }
 
 // askers are those rules, and where the file has them.
 func (c *Config) askers() map[string][]string {
