@@ -8,44 +8,22 @@ import (
 	"nod/edits"
 )
 
-// Protocol is how the model speaks of thoughts and actions.
-type Protocol string
-
-// Strategy is how a turn is thought through.
-type Strategy string
-
-// Images says whether the model takes images.
-type Images string
-
-// Exclude names the people that an approval excludes.
-type Exclude string
-
-// Way is how an approval is given.
-type Way string
-
-// Factor is a second factor of those who approve.
-type Factor string
-
-// Find says when the model searches for tools.
-type Find string
-
-// Level is the least level of the log.
-type Level string
-
-// Taint is the rule for calls while the prompt holds content from outside.
-type Taint string
-
-// Follow says which messages of a thread are for the bot.
-type Follow string
-
-// DiscordFollow is Follow, where auto depends on the app's intents.
-type DiscordFollow string
-
-// Trust limits people from outside.
-type Trust string
-
-// DM is the thread that a direct message opens.
-type DM string
+// Protocol and the types below are words: the file may use some values only.
+type (
+	Protocol      string // how the model speaks of thoughts and actions
+	Strategy      string // how a turn is thought through
+	Images        string // whether the model takes images
+	Exclude       string // the people that an approval excludes
+	Way           string // how an approval is given
+	Factor        string // a second factor of those who approve
+	Find          string // when the model searches for tools
+	Level         string // the least level of the log
+	Taint         string // the rule for calls while the prompt holds content from outside
+	Follow        string // which messages of a thread are for the bot
+	DiscordFollow string // the same, where auto depends on the app's intents
+	Trust         string // the limit of people from outside
+	DM            string // the thread that a direct message opens
+)
 
 // The words on which something hangs here; Allowed lists all that the file may use.
 const (
