@@ -145,7 +145,7 @@ func Begun(p *chat.Approval, where string) string {
 func (o Options) terms(p *chat.Approval) []string {
 	d, waits := o.Dialect, p.Outcome == ""
 	tell := waits && !p.Quiet
-	var may, not []string
+	var may []string
 	for _, rule := range p.Approvers {
 		if rule == chat.Anyone {
 			may = append(may, "anyone here")
@@ -166,11 +166,8 @@ func (o Options) terms(p *chat.Approval) []string {
 		line += fmt.Sprintf(" (%d different people have to)", p.Quorum)
 	}
 	out = append(out, line)
-	for _, u := range p.Exclude {
-		not = append(not, d.Person(u, false))
-	}
-	if len(not) > 0 {
-		out = append(out, d.Bold("Not:")+" "+List(not, d.Room*3/5))
+	if not := o.people(p.Exclude, d.Room*3/5); not != "" {
+		out = append(out, d.Bold("Not:")+" "+not)
 	}
 	if !p.Deadline.IsZero() {
 		out = append(out, d.Bold("Until")+" "+d.Time(p.Deadline))

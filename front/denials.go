@@ -92,7 +92,9 @@ func (f *Front) noteCard(thread chat.ThreadID, on chat.MessageRef, p *chat.Appro
 			}
 		}
 		fm := whyDenied(Click{Verb: Deny, Thread: thread, Call: p.Call, On: on, By: p.By[0], ID: by.Trigger, Trigger: by.Trigger})
-		err := f.openWhy(ctx, by, *fm)
+		within, cancel := context.WithTimeout(ctx, min(f.o.Trigger-f.o.Now().Sub(by.At), f.o.Trigger)) // the click lets it be opened so long
+		defer cancel()
+		err := f.o.Open(within, *fm)
 		if err == nil || outbox.IsLost(err) {
 			return // a form whose outcome is unknown may be open
 		}
@@ -101,13 +103,6 @@ func (f *Front) noteCard(thread chat.ThreadID, on chat.MessageRef, p *chat.Appro
 			f.o.Logger.Warn("put that there is no reason", "error", err)
 		}
 	})
-}
-
-// openWhy opens the form, for as long as the click lets it be opened.
-func (f *Front) openWhy(ctx context.Context, by denial, fm Form) error {
-	ctx, cancel := context.WithTimeout(ctx, min(f.o.Trigger-f.o.Now().Sub(by.At), f.o.Trigger))
-	defer cancel()
-	return f.o.Open(ctx, fm)
 }
 
 // Wait returns when no form is being opened any more.

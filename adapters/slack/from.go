@@ -109,9 +109,11 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 	if err != nil {
 		return err
 	}
-	from, heard, err := a.admit(ctx, ev)
-	if err != nil {
-		return err
+	heard, from := true, chat.User{}
+	if id, bot, _ := a.author(ev); !bot { // bots that are answered are named one by one
+		if heard, from, err = a.hears(ctx, id, ev.Channel); err != nil {
+			return err
+		}
 	}
 	if !heard {
 		to.said.Outside = true
@@ -161,16 +163,6 @@ func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev api.Eve
 		m.Quoted, files = append(said, m.Quoted...), append(files, earlier...)
 	}
 	m.Files = a.attached(ctx, thread, files)
-}
-
-// admit says whether whoever wrote a message is heard. Bots that are answered
-// are named one by one.
-func (a *Adapter) admit(ctx context.Context, ev api.Event) (chat.User, bool, error) {
-	if id, bot, _ := a.author(ev); !bot {
-		heard, u, err := a.hears(ctx, id, ev.Channel)
-		return u, heard, err
-	}
-	return chat.User{}, true, nil
 }
 
 // convert makes a message readable. Names that can't be had soon are left out; the

@@ -10,11 +10,10 @@ import (
 // meanwhile is put behind it, in order, and at once: what the message waits for is
 // given up.
 
-// hurry knows what is waited for, by lane.
+// hurry knows what is waited for, each with its lane. The zero hurry is ready.
 type hurry struct {
-	mu   sync.Mutex
-	last int
-	of   map[string]map[int]context.CancelFunc
+	mu sync.Mutex
+	of map[*context.CancelFunc]string
 }
 
 // begin gives a context that ends when there is no time any more, and a function
@@ -24,21 +23,14 @@ func (h *hurry) begin(ctx context.Context, lane string) (context.Context, func()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.of == nil {
-		h.of = map[string]map[int]context.CancelFunc{}
+		h.of = map[*context.CancelFunc]string{}
 	}
-	if h.of[lane] == nil {
-		h.of[lane] = map[int]context.CancelFunc{}
-	}
-	h.last++
-	n := h.last
-	h.of[lane][n] = cancel
+	h.of[&cancel] = lane
 	return ctx, func() {
 		cancel()
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if delete(h.of[lane], n); len(h.of[lane]) == 0 {
-			delete(h.of, lane)
-		}
+		delete(h.of, &cancel)
 	}
 }
 
@@ -46,7 +38,9 @@ func (h *hurry) begin(ctx context.Context, lane string) (context.Context, func()
 func (h *hurry) now(lane string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, cancel := range h.of[lane] {
-		cancel()
+	for cancel, in := range h.of {
+		if in == lane {
+			(*cancel)()
+		}
 	}
 }

@@ -131,18 +131,19 @@ func Blame(ids []string, why string) string {
 
 // Title is the heading of a form, of at most most units.
 func Title(p *chat.Approval, most int) string {
-	for _, title := range []string{"Approval " + strconv.Itoa(p.Number) + ": " + chat.Exact(p.Tool), "Edit " + chat.Exact(p.Tool), "Edit " + strconv.Itoa(p.Number)} {
-		if units(title) <= most {
-			return title
-		}
-	}
-	return "Edit"
+	number, tool := strconv.Itoa(p.Number), chat.Exact(p.Tool)
+	return fitting(most, "Approval "+number+": "+tool, "Edit "+tool, "Edit "+number, "Edit")
 }
 
 // AgainTitle is the same above a form of a call that is run again.
 func AgainTitle(tool string, most int) string {
-	if title := "Run " + chat.Exact(tool) + " again"; units(title) <= most {
-		return title
+	return fitting(most, "Run "+chat.Exact(tool)+" again", "Run again")
+}
+
+// fitting is the first title that fits, or the last.
+func fitting(most int, titles ...string) string {
+	for len(titles) > 1 && units(titles[0]) > most {
+		titles = titles[1:]
 	}
-	return "Run again"
+	return titles[0]
 }

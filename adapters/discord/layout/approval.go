@@ -35,30 +35,21 @@ func ApprovalPart(p *chat.Approval, in *front.Card) Part {
 	if markdown.UTF16(shown)+markdown.UTF16(would(p.Preview)) > MostOnCard {
 		return plain
 	}
-	out := Part{Line: plain.Line, accent: waitingColour, Plain: &plain}
-	switch p.Outcome {
-	case chat.Approved:
-		out.accent = approvedColour
-	case chat.Denied:
-		out.accent = deniedColour
-	case chat.Expired, chat.Cancelled:
-		out.accent = overColour
+	return Part{
+		Line: plain.Line, accent: cmp.Or(colours[p.Outcome], waitingColour), Plain: &plain,
+		Card: texts(headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, MostOnCard), belowArgs(p, in)),
 	}
-	for _, text := range []string{headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, MostOnCard), belowArgs(p, in)} {
-		if text != "" {
-			out.Card = append(out.Card, text)
-		}
-	}
-	return out
+}
+
+// texts leaves out empty ones.
+func texts(all ...string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
 // The colours of a card.
-const (
-	waitingColour  = 0xF0B232
-	approvedColour = 0x23A55A
-	deniedColour   = 0xDA373C
-	overColour     = 0x80848E
-)
+const waitingColour = 0xF0B232
+
+var colours = map[chat.Outcome]int{chat.Approved: 0x23A55A, chat.Denied: 0xDA373C, chat.Expired: 0x80848E, chat.Cancelled: 0x80848E}
 
 // PlainApproval writes it as a message without a card.
 func PlainApproval(p *chat.Approval, in *front.Card) Part {
@@ -208,13 +199,10 @@ func Otherwise(was Part, m front.Message) (Part, bool) {
 	}
 	long := m.Approval
 	note := fmt.Sprintf("That is only the beginning. The arguments are %s long, sha256 `%s`.", summary.Count(markdown.UTF16(long.Args), "character"), chat.Sum(chat.Exact(long.Args)))
-	out := Part{Line: was.Line, accent: waitingColour, Buttons: was.Buttons, Pings: was.Pings}
-	for _, text := range []string{headline(m.Card), subline(long, m.Card), dialect.Fence("json", dialect.Shorten(dialect.Exact(long.Args), MostOnCard-400)), note, belowArgs(long, m.Card)} {
-		if text != "" {
-			out.Card = append(out.Card, text)
-		}
-	}
-	return out, true
+	return Part{
+		Line: was.Line, accent: waitingColour, Buttons: was.Buttons, Pings: was.Pings,
+		Card: texts(headline(m.Card), subline(long, m.Card), dialect.Fence("json", dialect.Shorten(dialect.Exact(long.Args), MostOnCard-400)), note, belowArgs(long, m.Card)),
+	}, true
 }
 
 // Redrawn is how a message is drawn that is drawn already, as far as this process
