@@ -8,21 +8,33 @@ import (
 	"nod/edits"
 )
 
-// Protocol and the types below are words: the file may use some values only.
 type (
-	Protocol      string // how the model speaks of thoughts and actions
-	Strategy      string // how a turn is thought through
-	Images        string // whether the model takes images
-	Exclude       string // the people that an approval excludes
-	Way           string // how an approval is given
-	Factor        string // a second factor of those who approve
-	Find          string // when the model searches for tools
-	Level         string // the least level of the log
-	Taint         string // the rule for calls while the prompt holds content from outside
-	Follow        string // which messages of a thread are for the bot
-	DiscordFollow string // the same, where auto depends on the app's intents
-	Trust         string // the limit of people from outside
-	DM            string // the thread that a direct message opens
+	// Protocol is how the model speaks of thoughts and actions.
+	Protocol string
+	// Strategy is how a turn is thought through.
+	Strategy string
+	// Images says whether the model takes images.
+	Images string
+	// Exclude names the people that an approval excludes.
+	Exclude string
+	// Way is how an approval is given.
+	Way string
+	// Factor is a second factor of those who approve.
+	Factor string
+	// Find says when the model searches for tools.
+	Find string
+	// Level is the least level of the log.
+	Level string
+	// Taint is the rule for calls while the prompt holds content from outside.
+	Taint string
+	// Follow says which messages of a thread are for the bot.
+	Follow string
+	// DiscordFollow is Follow, where auto depends on the app's intents.
+	DiscordFollow string
+	// Trust limits people from outside.
+	Trust string
+	// DM is the thread that a direct message opens.
+	DM string
 )
 
 // The words on which something hangs here; Allowed lists all that the file may use.
