@@ -91,6 +91,8 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 long: fuzz bench mutants ## what takes longer than make test may: hours
 	@$(call prometheus,prometheus,no real one sees the alerts fire and end)
 	@cd internal/collector && go build -o ../../.deps/bin/otel-collector . || echo "OpenTelemetry's collector can't be had from here: no real one takes spans"
+	@npm install --silent --no-fund --no-audit --ignore-scripts --no-save --no-package-lock --prefix .deps axe-core@4.10.3 @modelcontextprotocol/server-everything@2026.8.31 || \
+	echo "server-everything can't be had from here: no real MCP server is killed beside"
 	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./cmd/bot ./cmd/bot/meter ./internal/crash ./memory/audit ./memory/redis ./memory/transfer  # every point of the walks
 	NOD_LONG=1 go test -count=1 -timeout 60m -run "^TestWork$$" ./adapters/...  # hostile texts
 	@$(MAKE) --no-print-directory sim TURNS=1000000

@@ -38,6 +38,7 @@ var list = map[string]struct {
 	"cmd/bot/backup_test.go":                {1, "no redis-cli", deps},
 	"cmd/bot/chat_linux_test.go":            {1, "no terminals", inFull},
 	"cmd/bot/container_test.go":             {3, "no bwrap, or a kernel that forbids it", deps},
+	"cmd/bot/everything_test.go":            {2, "without NOD_LONG, or no server-everything", long},
 	"cmd/bot/load_scale_test.go":            {1, "needs a quiet machine", "make load"},
 	"cmd/bot/load_test.go":                  {1, "needs a quiet machine", "make load"},
 	"cmd/bot/meter/prometheus_test.go":      {2, "without NOD_LONG: a minute; no prometheus", long},
