@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -23,7 +24,6 @@ type Recorded struct {
 	calls   []*recordedCall
 	stopped *memory.Stopped
 	failed  bool
-	ended   bool
 }
 
 type recordedStep struct {
@@ -38,7 +38,6 @@ type recordedCall struct {
 	step    int // index in Recorded.steps
 	digest  string
 	asked   bool
-	number  int // of the approval
 	decided *memory.Decided
 	granted *memory.Granted // with the approval
 	reason  *memory.Reason
@@ -69,9 +68,9 @@ func (c *recordedCall) ran() bool {
 // Read lists the finished turns of a thread that were opened since then. Of a
 // thread that holds an entry which this build can't read there are none, and ok is
 // false.
-func Read(thread chat.ThreadID, entries []memory.Entry, since time.Time) (turns []*Recorded, ok bool) {
+func Read(id chat.ThreadID, entries []memory.Entry, since time.Time) (turns []*Recorded, ok bool) {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e memory.Entry) bool { return e.Seq == 0 })
-	r := reader{thread: thread, entries: entries, calls: map[string]*recordedCall{}}
+	opened := map[uint64]memory.Entry{}
 	for _, e := range entries {
 		switch b := e.Body.(type) {
 		case memory.Broken:
@@ -80,110 +79,47 @@ func Read(thread chat.ThreadID, entries []memory.Entry, since time.Time) (turns 
 			if !b.Skip {
 				return nil, false
 			}
-		default:
-			r.add(e)
+		case memory.Opened:
+			opened[b.Turn] = e
 		}
 	}
-	for _, t := range r.turns {
-		if t.ended && !t.At.Before(since) && slices.ContainsFunc(t.steps, recordedStep.asked) {
-			turns = append(turns, t)
+	log := thread.Read(entries)
+	for _, t := range log.Turns {
+		r := &Recorded{Thread: id, Turn: t.ID, At: t.At, entries: entries, seq: opened[t.ID].Seq, stopped: t.Stopped, failed: t.Failed != nil}
+		r.opened, _ = opened[t.ID].Body.(memory.Opened)
+		for n, st := range t.Steps {
+			r.step(log, n, st)
+		}
+		if t.Ended && !t.At.Before(since) && slices.ContainsFunc(r.steps, recordedStep.asked) {
+			turns = append(turns, r)
 		}
 	}
 	return turns, true
 }
 
-// reader makes turns of entries.
-type reader struct {
-	thread  chat.ThreadID
-	entries []memory.Entry
-	turns   []*Recorded
-	open    *Recorded
-	calls   map[string]*recordedCall
-}
-
-func (r *reader) add(e memory.Entry) {
-	switch b := e.Body.(type) {
-	case memory.Opened:
-		r.open = &Recorded{Thread: r.thread, Turn: b.Turn, At: e.At, entries: r.entries, opened: b, seq: e.Seq}
-		r.turns = append(r.turns, r.open)
-	case memory.Step:
-		r.step(e, b, nil)
-	case memory.Ran:
-		r.step(e, memory.Step{Turn: b.Turn, N: 1, Seen: b.Seen, Phase: byHand, Calls: []memory.Call{b.Call}}, &b)
-	case memory.Stopped:
-		if r.isOpen(b.Turn) {
-			r.open.stopped = &b
+// step takes the nth step of the turn, with what came of its calls.
+func (r *Recorded) step(log *thread.Thread, n int, st *thread.Step) {
+	one := recordedStep{Step: st.Step, seq: st.Seq}
+	if st.By != nil {
+		one.ran = &memory.Ran{Turn: st.Turn, Seen: st.Seen, By: *st.By, Call: st.Step.Calls[0]}
+	}
+	r.steps = append(r.steps, one)
+	for i, c := range st.Calls {
+		k := &recordedCall{
+			Call: st.Step.Calls[i], step: n, digest: digest(st.Step.Calls[i]), asked: c.Asked != nil,
+			decided: append(slices.Clone(c.Ask.Past), c)[0].Decided, reason: c.Reason(), changes: c.Edits.Made, started: c.Started, result: c.Result,
 		}
-	case memory.Failed:
-		if r.isOpen(b.Turn) {
-			r.open.failed = true
+		if c.Asked != nil {
+			if g := log.Grant(c.Asked.Number); g != nil {
+				k.granted = &g.Granted
+			}
 		}
-	case memory.Ended:
-		if r.isOpen(b.Turn) {
-			r.open.ended, r.open = true, nil
-		}
-	case memory.Forgot:
-		r.turns, r.open = nil, nil
-	default:
-		r.call(e)
+		r.calls = append(r.calls, k)
 	}
 }
-
-func (r *reader) isOpen(turn uint64) bool { return r.open != nil && r.open.Turn == turn }
-
-// step reads a step as the agent does: a step of a replaced process counts for nothing.
-func (r *reader) step(e memory.Entry, b memory.Step, ran *memory.Ran) {
-	if !r.isOpen(b.Turn) || b.N != len(r.open.steps)+1 {
-		return
-	}
-	for _, c := range b.Calls {
-		k := &recordedCall{Call: c, step: len(r.open.steps), digest: digest(c)}
-		r.calls[c.ID] = k
-		r.open.calls = append(r.open.calls, k)
-	}
-	r.open.steps = append(r.open.steps, recordedStep{b, e.Seq, ran})
-}
-
-// byHand is the phase of a step that a person made.
-const byHand memory.StepKind = "hand"
 
 // asked says whether the model was asked for the step.
 func (st recordedStep) asked() bool { return st.ran == nil }
-
-func (r *reader) call(e memory.Entry) {
-	switch b := e.Body.(type) {
-	case memory.Asked:
-		if c := r.calls[b.Call]; c != nil {
-			c.asked, c.number = true, b.Number
-		}
-	case memory.Decided:
-		if c := r.calls[b.Call]; c != nil && c.decided == nil {
-			c.decided = &b
-		}
-	case memory.Granted:
-		for _, c := range r.calls {
-			if c.asked && c.number == b.Number {
-				c.granted = &b
-			}
-		}
-	case memory.Changed:
-		if c := r.calls[b.Call]; c != nil && b.Refused == "" {
-			c.changes = append(c.changes, b)
-		}
-	case memory.Reason:
-		if c := r.calls[b.Call]; c != nil && c.reason == nil {
-			c.reason = &b
-		}
-	case memory.Started:
-		if c := r.calls[b.Call]; c != nil {
-			c.started = true
-		}
-	case memory.Result:
-		if c := r.calls[b.Call]; c != nil && c.result == nil {
-			c.result = &b
-		}
-	}
-}
 
 // begin is the last entry that was there when the turn's first step was decided.
 func (r *Recorded) begin() uint64 {

@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"adapters/discord/people":   {"adapters/discord/api", "adapters/discord/atlas", "chat", "chat/bounded", "chat/outbox", "front"},
 	"adapters/discord/commands": {"adapters/discord/api", "chat/outbox", "chat/vocabulary"},
 	"adapters/discord/setup":    {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "chat", "chat/outbox", "chat/summary", "front"},
-	"lab":                       {"agent", "agent/approval", "agent/phrase", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
+	"lab":                       {"agent", "agent/approval", "agent/phrase", "agent/thread", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
 	"cmd/bot/meter":             {"agent/policy", "agent/view", "chat", "chat/inbound", "llm", "llm/queue", "memory"},
