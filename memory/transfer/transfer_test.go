@@ -109,6 +109,32 @@ func fill(t *testing.T, s memory.Full, n int) {
 	}
 }
 
+// Redis finds the shard of a chain by the person behind its pseudonym, who may be in
+// another shard.
+func TestPeopleComeBeforeChains(t *testing.T) {
+	t.Parallel()
+	at := onServer(t)
+	s := must[memory.Full](t)(at.serve(t.Context()))
+	fill(t, s, 7)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	from := must[memory.Portable](t)(at.carry(t.Context()))
+	defer func() { _ = from.Close() }()
+	counts := map[string]int{}
+	for r, err := range from.Records(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if counts[r.Kind]++; r.Kind == memory.RecordPerson && counts[memory.RecordHead] > 0 {
+			t.Fatalf("%s comes after a chain", r.Key)
+		}
+	}
+	if counts[memory.RecordPerson] == 0 || counts[memory.RecordHead] < 7 {
+		t.Errorf("records: %v", counts)
+	}
+}
+
 // seen is all that a process can read of a store.
 func seen(t *testing.T, s memory.Full, n int) map[string]any {
 	t.Helper()
