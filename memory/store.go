@@ -238,7 +238,7 @@ type Auditor interface {
 	// unreadable line too.
 	Lines(ctx context.Context) iter.Seq2[KeptLine, error]
 	// Heads gives the stored end of every thread's chain, by the name in the lines.
-	Heads(ctx context.Context) (map[chat.ThreadID]Head, error)
+	Heads(ctx context.Context) (map[string]Head, error)
 	// Newer calls each for the lines behind a mark, those of one thread in a row; from
 	// the empty mark on all. It returns the mark behind them. older says that the line
 	// at the mark is not there: the store lost its last lines.
@@ -249,14 +249,15 @@ type Auditor interface {
 	People(ctx context.Context) ([]Person, error)
 }
 
-// MarkAt is the mark behind a stored line; id is the store's own.
-func MarkAt(id string, line []byte) string { return id + "~" + Short(string(line)) }
+// Mark is the mark behind a line.
+func (l KeptLine) Mark() string { return l.ID + "~" + Short(string(l.Raw)) }
 
-// MarkedID gives the id in the output of MarkAt.
+// MarkedID gives the id in the output of Mark.
 func MarkedID(mark string) string { return PostName(mark) }
 
 // KeptLine is a stored line of the audit log.
 type KeptLine struct {
+	ID     string // of the line, in the store's own form; may be empty
 	Thread string // the name in the store; may be empty
 	Raw    []byte
 	Text   []byte // of the reason, encrypted

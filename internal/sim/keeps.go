@@ -157,12 +157,13 @@ func (s *server) persons() (out []memory.Person) {
 }
 
 // chains makes chains of the audit log, which nobody does before they are read.
-func (s *server) chains() (lines []memory.KeptLine, heads map[chat.ThreadID]memory.Head) {
-	heads = map[chat.ThreadID]memory.Head{}
+func (s *server) chains() (lines []memory.KeptLine, heads map[string]memory.Head) {
+	heads = map[string]memory.Head{}
 	for _, l := range s.audit {
-		if raw, next, err := heads[l.Thread].Link(l.AuditLine); err == nil {
-			heads[l.Thread] = next
-			lines = append(lines, memory.KeptLine{Thread: l.Thread.String(), Raw: raw, Text: l.Text})
+		name := l.Thread.String()
+		if raw, next, err := heads[name].Link(l.AuditLine); err == nil {
+			heads[name] = next
+			lines = append(lines, memory.KeptLine{Thread: name, Raw: raw, Text: l.Text})
 		}
 	}
 	return lines, heads

@@ -478,7 +478,7 @@ func (h *handle) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 }
 
 // Heads implements memory.Auditor.
-func (h *handle) Heads(ctx context.Context) (heads map[chat.ThreadID]memory.Head, err error) {
+func (h *handle) Heads(ctx context.Context) (heads map[string]memory.Head, err error) {
 	err = h.ask(ctx, false, func() { _, heads = h.s.chains() })
 	return heads, err
 }
@@ -513,7 +513,7 @@ func markBehind(lines []memory.KeptLine) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return memory.MarkAt(strconv.Itoa(len(lines)), lines[len(lines)-1].Raw)
+	return memory.KeptLine{ID: strconv.Itoa(len(lines)), Raw: lines[len(lines)-1].Raw}.Mark()
 }
 
 // People implements memory.Auditor.

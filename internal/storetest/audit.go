@@ -204,7 +204,7 @@ func auditChain(t *testing.T, open Open) {
 	put(t, one.Store, a, memory.Result{Call: "1.1", State: chat.CallDone}) // enters by Finish
 	run := next(t, one.Store)
 	finish(t, one.Store, run, time.Time{})
-	wantChains(t, one.Store, map[chat.ThreadID]uint64{a: 10, b: 9})
+	wantChains(t, one.Store, map[string]uint64{a.String(): 10, b.String(): 9})
 
 	run = claim(t, one.Store, a, says("go"))
 	commit(t, one.Store, run, memory.Forgot{By: ada, Before: memory.LastSeq(run.Log) + 1})
@@ -213,7 +213,7 @@ func auditChain(t *testing.T, open Open) {
 	run = claim(t, two.Store, a, says("again"))
 	commit(t, two.Store, run, memory.Lost{Reason: "so it is said"})
 	finish(t, two.Store, run, time.Time{})
-	wantChains(t, two.Store, map[chat.ThreadID]uint64{a: 12, b: 9})
+	wantChains(t, two.Store, map[string]uint64{a.String(): 12, b.String(): 9})
 	if two.Replica == nil {
 		return
 	}
@@ -222,28 +222,29 @@ func auditChain(t *testing.T, open Open) {
 		run := claim(t, s, b, says("go"))
 		commit(t, s, run, memory.Started{Call: "2.1"})
 		finish(t, s, run, time.Time{})
-		wantChains(t, three.Store, map[chat.ThreadID]uint64{a: 12, b: uint64(10 + i)})
+		wantChains(t, three.Store, map[string]uint64{a.String(): 12, b.String(): uint64(10 + i)})
 	}
 }
 
-func wantChains(t *testing.T, s memory.Auditor, want map[chat.ThreadID]uint64) {
+func wantChains(t *testing.T, s memory.Auditor, want map[string]uint64) {
 	t.Helper()
-	ends := map[chat.ThreadID]memory.Head{}
+	ends := map[string]memory.Head{}
 	for k, err := range s.Lines(patient(t)) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		l, sound := memory.ReadLine(k.Raw)
-		if end := ends[l.Thread]; !sound || l.Seq != end.Seq+1 || l.Prev != end.Hash || k.Thread != "" && k.Thread != l.Thread.String() {
+		name := l.Thread.String()
+		if end := ends[name]; !sound || l.Seq != end.Seq+1 || l.Prev != end.Hash || k.Thread != "" && k.Thread != name {
 			t.Errorf("line %s (kept for %q; sound: %v) does not follow %v", k.Raw, k.Thread, sound, end)
 		}
-		ends[l.Thread] = memory.Head{Seq: l.Seq, Hash: l.Hash}
+		ends[name] = memory.Head{Seq: l.Seq, Hash: l.Hash}
 	}
 	heads, err := s.Heads(patient(t))
 	if diff := cmp.Diff(ends, heads); diff != "" || err != nil {
 		t.Errorf("ends that are kept: %v, (-lines +kept):\n%s", err, diff)
 	}
-	seqs := map[chat.ThreadID]uint64{}
+	seqs := map[string]uint64{}
 	for th, h := range heads {
 		seqs[th] = h.Seq
 	}

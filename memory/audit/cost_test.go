@@ -23,7 +23,7 @@ type counted struct {
 	heads, lines, written int
 }
 
-func (c *counted) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, error) {
+func (c *counted) Heads(ctx context.Context) (map[string]memory.Head, error) {
 	c.heads++
 	return c.Store.Heads(ctx)
 }
@@ -127,7 +127,7 @@ func TestManyCheckpoints(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			heads, err := headsOf(t.Context(), w)
+			heads, err := w.Heads(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

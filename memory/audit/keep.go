@@ -173,7 +173,7 @@ func (k *Keeper) signAll(ctx context.Context, base kept) error {
 	if err != nil {
 		return fmt.Errorf("read the audit log: %w", err)
 	}
-	heads, err := headsOf(ctx, k.Store)
+	heads, err := k.Store.Heads(ctx)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func TestDirectConversation(t *testing.T) {
 				}
 			}
 			heads, err := w.Heads(t.Context())
-			if err != nil || len(heads) != 1 || heads[th].Seq != 0 {
+			if err != nil || len(heads) != 1 || heads[th.String()].Seq != 0 {
 				t.Errorf("ends %v, %v, want one under a pseudonym", heads, err)
 			}
 			w.keeper(t, "")

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 
-	"nod/chat"
 	"nod/memory"
 )
 
@@ -44,7 +43,7 @@ func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byt
 	if err != nil {
 		return Report{}, err
 	}
-	heads, err := headsOf(ctx, s)
+	heads, err := s.Heads(ctx)
 	if err != nil {
 		return Report{}, err
 	}
@@ -61,7 +60,7 @@ func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byt
 		c.line(l.Raw, l.Thread)
 	}
 	c.end()
-	if heads, err = headsOf(ctx, s); err != nil {
+	if heads, err = s.Heads(ctx); err != nil {
 		return Report{}, err
 	}
 	c.within(heads)
@@ -110,19 +109,6 @@ func knownPoints(ctx context.Context, s Log, key ed25519.PublicKey, besides []by
 		points = append(points, p)
 	}
 	return points, faults, nil
-}
-
-func headsOf(ctx context.Context, s memory.Auditor) (map[string]memory.Head, error) {
-	heads, err := s.Heads(ctx)
-	return byName(heads), memory.Doing("read the ends of the audit log", err)
-}
-
-func byName(heads map[chat.ThreadID]memory.Head) map[string]memory.Head {
-	out := make(map[string]memory.Head, len(heads))
-	for thread, h := range heads {
-		out[thread.String()] = h
-	}
-	return out
 }
 
 // sorted lists the threads of some heads.

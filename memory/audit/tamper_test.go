@@ -160,7 +160,7 @@ func TestTamperedStore(t *testing.T) {
 				}
 			}
 			w.keeper(t, "")
-			heads, err := headsOf(t.Context(), w)
+			heads, err := w.Heads(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -107,22 +107,15 @@ func (s *Store) writeTombstone(ctx context.Context, shard int, chain, when strin
 }
 
 // Heads implements [memory.Auditor].
-func (l *link) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, error) {
+func (l *link) Heads(ctx context.Context) (map[string]memory.Head, error) {
 	found, err := l.merged(ctx, "heads")
-	if err != nil {
-		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
-	}
-	out := map[chat.ThreadID]memory.Head{}
+	out := map[string]memory.Head{}
 	for name, text := range found {
-		thread, err := parseThread(name)
-		if err != nil {
-			return nil, err
-		}
-		if out[thread], err = memory.ParseHead(text); err != nil {
-			return nil, err
+		if err == nil {
+			out[name], err = memory.ParseHead(text)
 		}
 	}
-	return out, nil
+	return out, memory.Doing("read the ends of the audit log", err)
 }
 
 // Lines implements [memory.Auditor]. It merges the shards by time.
@@ -164,7 +157,7 @@ func (l *link) Newer(ctx context.Context, mark string, each func(memory.KeptLine
 			if err != nil {
 				return mark, false, fmt.Errorf("read the audit log: %w", err)
 			}
-			if first && (!ok || p.lines[0].mark != marks[shard]) {
+			if first && (!ok || p.lines[0].Mark() != marks[shard]) {
 				return mark, true, nil
 			}
 			if !ok {
@@ -173,7 +166,7 @@ func (l *link) Newer(ctx context.Context, mark string, each func(memory.KeptLine
 			if !first {
 				each(p.lines[0].KeptLine)
 			}
-			marks[shard], p.lines, first = p.lines[0].mark, p.lines[1:], false
+			marks[shard], p.lines, first = p.lines[0].Mark(), p.lines[1:], false
 		}
 	}
 	return joinMarks(marks), false, nil
@@ -188,7 +181,7 @@ func (l *link) Mark(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("read the audit log: %w", err)
 		}
 		if len(found) > 0 {
-			marks[shard] = readLine(found[0]).mark
+			marks[shard] = readLine(found[0]).Mark()
 		}
 	}
 	return joinMarks(marks), nil
@@ -213,8 +206,7 @@ type auditPart struct {
 
 type auditLine struct {
 	memory.KeptLine
-	at   time.Time
-	mark string
+	at time.Time
 }
 
 // load reads on until there is a line; false at the end.
@@ -238,7 +230,7 @@ func (p *auditPart) load(ctx context.Context) (bool, error) {
 func readLine(m redis.XMessage) auditLine {
 	line, _ := m.Values["line"].(string)
 	text, _ := m.Values["text"].(string)
-	kept := auditLine{KeptLine: memory.KeptLine{Raw: []byte(line), Text: []byte(text)}, mark: memory.MarkAt(m.ID, []byte(line))}
+	kept := auditLine{KeptLine: memory.KeptLine{ID: m.ID, Raw: []byte(line), Text: []byte(text)}}
 	if l, err := memory.DecodeLine(kept.Raw); err == nil {
 		kept.at = l.At
 	}

@@ -87,17 +87,12 @@ func (r *reader) People(ctx context.Context) ([]memory.Person, error) {
 		func(r *sql.Rows) (p memory.Person, err error) { return p, r.Scan(&p.ID, &p.Key) })
 }
 
-// keptLine is a line with its place in the file.
-type keptLine struct {
-	id int64
-	memory.KeptLine
-}
-
-func (r *reader) lines(ctx context.Context, where string, args ...any) iter.Seq2[keptLine, error] {
+func (r *reader) lines(ctx context.Context, where string, args ...any) iter.Seq2[memory.KeptLine, error] {
 	query := "SELECT id, thread, line, text FROM audit WHERE " + where + " id > ? ORDER BY id"
-	return pages(ctx, r, query, args, func(rows *sql.Rows) (id int64, l keptLine, err error) {
-		err = rows.Scan(&l.id, &l.Thread, &l.Raw, &l.Text)
-		return l.id, l, err
+	return pages(ctx, r, query, args, func(rows *sql.Rows) (id int64, l memory.KeptLine, err error) {
+		err = rows.Scan(&id, &l.Thread, &l.Raw, &l.Text)
+		l.ID = strconv.FormatInt(id, 10)
+		return id, l, err
 	})
 }
 
@@ -107,23 +102,13 @@ func (r *reader) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memo
 		if thread == (chat.ThreadID{}) {
 			return r.Lines(ctx)
 		}
-		return bare(r.lines(ctx, "thread IN (?, ?) AND", thread.String(), names.Hidden(thread).String()))
+		return r.lines(ctx, "thread IN (?, ?) AND", thread.String(), names.Hidden(thread).String())
 	})
 }
 
 // Lines implements memory.Auditor.
 func (r *reader) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
-	return bare(r.lines(ctx, ""))
-}
-
-func bare(lines iter.Seq2[keptLine, error]) iter.Seq2[memory.KeptLine, error] {
-	return func(yield func(memory.KeptLine, error) bool) {
-		for l, err := range lines {
-			if !yield(l.KeptLine, err) {
-				return
-			}
-		}
-	}
+	return r.lines(ctx, "")
 }
 
 // Newer implements memory.Auditor.
@@ -134,45 +119,37 @@ func (r *reader) Newer(ctx context.Context, mark string, each func(memory.KeptLi
 		if err != nil {
 			return mark, false, fmt.Errorf("read the audit log: %w", err)
 		}
-		at := memory.MarkAt(strconv.FormatInt(l.id, 10), l.Raw)
 		if older { // the first line
-			if at != mark {
+			if l.Mark() != mark {
 				break
 			}
 			older = false
 			continue
 		}
-		each(l.KeptLine)
-		end = at
+		each(l)
+		end = l.Mark()
 	}
 	return end, older, nil
 }
 
 // Mark implements memory.Auditor.
 func (r *reader) Mark(ctx context.Context) (string, error) {
-	var id string
-	var line []byte
-	found, err := r.readRow(ctx, "SELECT id, line FROM audit ORDER BY id DESC LIMIT 1", nil, &id, &line)
-	if err != nil {
-		return "", fmt.Errorf("read the audit log: %w", err)
+	var l memory.KeptLine
+	found, err := r.readRow(ctx, "SELECT id, line FROM audit ORDER BY id DESC LIMIT 1", nil, &l.ID, &l.Raw)
+	if err != nil || !found {
+		return "", memory.Doing("read the audit log", err)
 	}
-	if !found {
-		return "", nil
-	}
-	return memory.MarkAt(id, line), nil
+	return l.Mark(), nil
 }
 
 // Heads implements memory.Auditor.
-func (r *reader) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, error) {
-	out := map[chat.ThreadID]memory.Head{}
+func (r *reader) Heads(ctx context.Context) (map[string]memory.Head, error) {
+	out := map[string]memory.Head{}
 	_, err := readAll(ctx, r, "SELECT thread, seq, hash FROM chain", nil, func(r *sql.Rows) (_ struct{}, err error) {
 		var name string
 		var h memory.Head
-		if err := r.Scan(&name, &h.Seq, &h.Hash); err != nil {
-			return struct{}{}, err
-		}
-		thread, err := chat.ParseThreadID(name)
-		out[thread] = h
+		err = r.Scan(&name, &h.Seq, &h.Hash)
+		out[name] = h
 		return struct{}{}, err
 	})
 	return out, memory.Doing("read the ends of the audit log", err)

@@ -161,7 +161,7 @@ func seen(t *testing.T, s memory.Full, n int) map[string]any {
 		marks[m.Thread.String()] = m
 	}
 	out["watermarks"] = marks
-	out["heads"] = must[map[chat.ThreadID]memory.Head](t)(s.Heads(t.Context()))
+	out["heads"] = must[map[string]memory.Head](t)(s.Heads(t.Context()))
 	lines := map[chat.ThreadID][]memory.AuditLine{}
 	for l, err := range s.Audit(t.Context(), chat.ThreadID{}) {
 		if err != nil {
