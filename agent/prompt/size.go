@@ -107,10 +107,10 @@ func (w Writer) shape(p speak.Prompt) shape {
 }
 
 // since is the first entry of a turn. Messages between people from before it was opened
-// belong to it.
+// belong to it, and the text of an alert that was held back.
 func since(turn uint64, msgs []*thread.Message) uint64 {
 	for _, m := range msgs {
-		turn = min(turn, m.Seq)
+		turn = min(turn, m.First())
 	}
 	return turn
 }

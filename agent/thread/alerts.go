@@ -49,7 +49,7 @@ func (s *Thread) takeAlert(e memory.Entry, b memory.Message) {
 		i.held = m
 	case memory.AlertBegins:
 		if i.held != nil { // it has the text
-			m.Message, m.wrote, i.held = i.held.Message, i.held.wrote, nil
+			m.Message, m.wrote, m.heldIn, i.held = i.held.Message, i.held.wrote, i.held.Seq, nil
 		}
 		s.Inbox.Waiting = append(s.Inbox.Waiting, m)
 	case memory.AlertResolved:

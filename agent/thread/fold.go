@@ -11,6 +11,9 @@ import (
 
 // Add adds the next entry of the log.
 func (s *Thread) Add(e memory.Entry) {
+	if s.Last == 0 {
+		s.base = e.Seq
+	}
 	s.Last, s.Now = e.Seq, e.At
 	s.Kept++
 	switch b := e.Body.(type) {
@@ -182,6 +185,10 @@ func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 	t.Msgs, s.Inbox.Asides = slices.Clone(s.Inbox.Asides), nil
 	var rest []*Message
 	for i, m := range s.Inbox.Waiting {
+		if b.Turn < s.base { // a trim left its messages out: those that wait are of later turns
+			rest = s.Inbox.Waiting
+			break
+		}
 		if m.Seq >= b.Turn {
 			n := i + together(s.Inbox.Waiting[i:])
 			t.Msgs, rest = append(t.Msgs, s.Inbox.Waiting[i:n]...), s.Inbox.Waiting[n:]

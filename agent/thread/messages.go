@@ -28,6 +28,15 @@ type Message struct {
 	Drawn   bool         // a server's question may have asked for it: it makes no address free
 	Steps   *Turn        // the turn whose steps were the latest when it came
 	Slot    *memory.Slot // the time of a schedule that it is
+	heldIn  uint64       // Seq of the entry with its text, of an alert that was held back
+}
+
+// First is the Seq of the first entry that the message is made of.
+func (m *Message) First() uint64 {
+	if m.heldIn > 0 {
+		return m.heldIn
+	}
+	return m.Seq
 }
 
 // edit is a change or the deletion of a message.

@@ -38,7 +38,8 @@ type Thread struct {
 	Incidents []*Incident
 	Questions []*Question // of tools to people, of which something is left to do
 
-	Kept     int // entries since the log's base
+	base     uint64 // Seq of the first entry that was read
+	Kept     int    // entries since then
 	Trim     memory.Trimmed
 	Recalled bool // the recap was brought back
 
