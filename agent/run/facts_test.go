@@ -10,10 +10,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/chat"
+	"nod/internal/crash"
 	"nod/internal/script"
 	"nod/llm"
 	"nod/memory"
@@ -41,6 +43,10 @@ func withFacts(w *world) {
 // holds none.
 func TestFactsStayInTheirChannel(t *testing.T) {
 	t.Parallel()
+	threads := 3
+	if crash.Long() {
+		threads = 50
+	}
 	bubble(t, func(t *testing.T, store memory.Full) {
 		w := newWorld(t, store, nil)
 		withFacts(w)
@@ -74,15 +80,15 @@ func TestFactsStayInTheirChannel(t *testing.T) {
 			say(fmt.Sprint("C", i), "0", fmt.Sprintf("remember: word-C%d-end", i), ada)
 		}
 		for i := range 20 {
-			for root := range 3 {
+			for root := range threads {
 				say(fmt.Sprint("C", i), fmt.Sprint(root), fmt.Sprintf("tell all of C%d;", i), ada)
 			}
 		}
 		say("C1", "1", "so tell all of C1;", chat.User{ID: "eve", Name: "eve", Kind: "other organisation"})
 		say("C1", "1", "tell again all of C1;", ada)
 		say("C2", "0", "remember: word-of-a-guest", chat.User{ID: "gil", Name: "gil", Kind: "guest"})
-		say("C2", "9", "tell all of C2;", ada)
-		if prompts.Load() != 63 {
+		say("C2", "guest", "tell all of C2;", ada)
+		if prompts.Load() != int64(20*threads+3) {
 			t.Errorf("%d prompts", prompts.Load())
 		}
 	})
@@ -119,6 +125,12 @@ func TestForgottenFact(t *testing.T) {
 			}
 		}
 	})
+	holdsNoSecret(t, dir)
+}
+
+// holdsNoSecret looks for the text of forgotten facts in the files of a store.
+func holdsNoSecret(t *testing.T, dir string) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "nod.db*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -132,4 +144,36 @@ func TestForgottenFact(t *testing.T) {
 			t.Errorf("%s still holds %q", filepath.Base(f), raw[max(0, i-100):min(len(raw), i+100)])
 		}
 	}
+}
+
+// A process that is killed at any boundary of writing a fact down and forgetting it: people
+// are told of both once, and the text is gone.
+func TestForgottenFactKilledAtEveryBoundary(t *testing.T) {
+	t.Parallel()
+	everyBoundary(t, 20, func(n int64) (boundaries int64) {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			k := newKilled(t, openFile, dir, false, n)
+			withFacts(k.world)
+			k.begin()
+			for i, text := range []string{"remember: secret", "forget fact 1", "remember: nothing", "facts"} {
+				k.goes(time.Minute, func() error {
+					_, err := k.inbox.Message(t.Context(), k.thread, chat.Message{
+						Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(i)}, From: chat.User{ID: "ada", Name: "ada"}, Text: text, Sent: time.Now(),
+					}, fmt.Sprint(i))
+					return err
+				})
+			}
+			boundaries = k.life.count.Load()
+			k.end()
+			lines := strings.Join(k.board.Lines(), "\n")
+			for _, once := range []string{`Fact 1 of this channel: "secret"`, "Fact 1 is forgotten.", `Fact 2 of this channel: "nothing"`, `- 2: "nothing"`} {
+				if c := strings.Count(lines, once); c != 1 {
+					t.Errorf("boundary %d: %d times %q:\n%s", n, c, once, lines)
+				}
+			}
+		})
+		holdsNoSecret(t, dir)
+		return boundaries
+	})
 }
