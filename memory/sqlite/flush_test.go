@@ -421,6 +421,8 @@ func TestFlushFailsOfACommit(t *testing.T) {
 	if log, err := s.Read(t.Context(), run.Thread); err != nil || len(log) != 2 {
 		t.Errorf("%d entries, %v, want the message and the call", len(log), err)
 	}
+	s.writing.Lock() // it is said once the callers have their answers
+	defer s.writing.Unlock()
 	if said.count("opened anew") != 1 || said.count("takes no writes") != 1 || said.count("takes writes again") != 1 {
 		t.Errorf("said %q", said.buf.String())
 	}

@@ -221,7 +221,7 @@ var planted = []mutant{
 	},
 	{
 		"planted: questions do not ring where the thread is held", server, "		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		t.holder.mail(t)",
-		"		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		if m, ok := e.Body.(memory.Message); !ok || m.Text[0] != 'q' {\n			t.holder.mail(t)\n		}",
+		"		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		if m, ok := e.Body.(memory.Message); !ok || len(m.Text) == 0 || m.Text[0] != 'q' {\n			t.holder.mail(t)\n		}",
 		"what is said while nod is at work is heard",
 	},
 	{
