@@ -78,9 +78,9 @@
   // earlier draws what stands above the first message of a pane.
   async function earlier(link) {
     const log = link.closest(".log"), first = log.querySelector(".card"), top = first.getBoundingClientRect().top;
-    const { answer } = await ask(link.href);
-    if (!answer) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(log.id);
+    const { text } = await ask(link.href);
+    if (text === undefined) return;
+    const page = new DOMParser().parseFromString(text, "text/html").getElementById(log.id);
     for (const card of all(".card", page)) if (!byId(card.id)) first.before(dress(card));
     const next = page.querySelector(".back");
     next ? (link.href = next.href) : link.remove();
@@ -131,8 +131,8 @@
     asking = true;
     do {
       again = false;
-      const { answer, status } = await ask(changes);
-      if (!answer) {
+      const { text, status } = await ask(changes);
+      if (text === undefined) {
         lost(unknown(status) ? "nod was restarted: open the new link that it printed. What you wrote is kept here."
           : "Not connected. Is nod still running? The page goes on by itself when it is back.");
         clearTimeout(later);
@@ -140,7 +140,7 @@
         break;
       }
       lost("");
-      const c = await answer.json();
+      const c = JSON.parse(text);
       if (!c.seen && !leaving) return location.reload(); // this page is of another process
       if (!c.seen) { // a reload would take back the reader's own click
         leaving = false;
@@ -183,12 +183,13 @@
     p.hidden = !text;
   }
 
-  // ask sends a request, and gives the answer, or what went wrong.
+  // ask sends a request, and gives the text of the answer, or what went wrong.
   async function ask(path, options, patience = 5000) {
     try {
       const answer = await fetch(path, { ...options, signal: AbortSignal.timeout(patience), cache: "no-store" });
-      if (answer.ok) return { answer };
-      return { status: answer.status, wrong: unknown(answer.status) ? "nod was restarted: open the new link that it printed." : (await answer.text()).trim() };
+      const text = await answer.text(); // which fails, too, where nod ends
+      if (answer.ok) return { text };
+      return { status: answer.status, wrong: unknown(answer.status) ? "nod was restarted: open the new link that it printed." : text.trim() };
     } catch (e) {
       return { wrong: e.name === "TimeoutError" ? "nod has not answered for 5 s. Nothing is lost: it can be sent again, and counts once." : "That was not sent: nod does not answer. It can be sent again." };
     }
@@ -198,9 +199,9 @@
   async function post(form, body, path, keepalive) {
     const multipart = form.enctype === "multipart/form-data";
     const slow = attached(body).length && setTimeout(() => trouble("nod has not answered for 5 s. The files are still on their way."), 5000);
-    const { answer, wrong } = await ask(path, { method: "POST", keepalive, headers: { Accept: "application/json" }, body: multipart ? body : new URLSearchParams(body) }, slow ? 60000 : 5000);
+    const { text, wrong } = await ask(path, { method: "POST", keepalive, headers: { Accept: "application/json" }, body: multipart ? body : new URLSearchParams(body) }, slow ? 60000 : 5000);
     clearTimeout(slow);
-    return answer ? { go: (await answer.json()).go } : { wrong };
+    return text === undefined ? { wrong } : { go: JSON.parse(text).go };
   }
 
   function renew(form, id) {
