@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -156,7 +158,11 @@ func (n *service) approve(at place) bool {
 
 // folded says whether the steps message, if there is one, shows the end.
 func (n *service) folded(at place) bool {
-	return n.count(at, "unning") == 0 && n.count(at, "aiting for approval") == 0
+	return !slices.ContainsFunc(n.w.posts(at), func(p post) bool {
+		// After 10 s Discord's sign of work has words, and a process that is killed leaves them.
+		sign := strings.HasPrefix(p.text, "⏳ ") && !strings.HasPrefix(p.text, "⏳ Step")
+		return !sign && (strings.Contains(p.text, "unning") || strings.Contains(p.text, "aiting for approval"))
+	})
 }
 
 func (n *service) checkOnce(at place, i int) {
