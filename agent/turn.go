@@ -344,7 +344,7 @@ func (d *decision) tidy() Action {
 	}
 	for _, x := range s.Talk(s.Trim) {
 		if x[len(x)-1].ID >= from {
-			cut.Before = min(cut.Before, x[0].ID)
+			cut.Before = min(cut.Before, thread.FirstOf(x[0].ID, x[0].Msgs))
 		}
 	}
 	s.Carry(&cut)

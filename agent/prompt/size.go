@@ -89,7 +89,7 @@ func (w Writer) shape(p speak.Prompt) shape {
 	}
 	s.turns = make([]turnShape, 0, len(talk))
 	for i, items := range whole {
-		sizes := turnShape{seq: since(talk[i][0].ID, talk[i][0].Msgs), pieces: make([]sized, 0, len(items))}
+		sizes := turnShape{seq: thread.FirstOf(talk[i][0].ID, talk[i][0].Msgs), pieces: make([]sized, 0, len(items))}
 		for _, pc := range pieces(items) {
 			size := sized{call: pc.call, tokens: w.Count(pc.text + pc.rest)}
 			if c := w.Thread.Calls[pc.of]; c != nil {
@@ -104,15 +104,6 @@ func (w Writer) shape(p speak.Prompt) shape {
 		s.turns = append(s.turns, sizes)
 	}
 	return s
-}
-
-// since is the first entry of a turn. Messages between people from before it was opened
-// belong to it, and the text of an alert that was held back.
-func since(turn uint64, msgs []*thread.Message) uint64 {
-	for _, m := range msgs {
-		turn = min(turn, m.First())
-	}
-	return turn
 }
 
 // label is the text that the protocol puts before each message.

@@ -120,7 +120,7 @@ func recapText(s *thread.Thread) string {
 
 // Afresh is the cut that lets a thread start afresh with the message.
 func (w Writer) Afresh(m *thread.Message) memory.Trimmed {
-	cut := memory.Trimmed{Before: since(m.Seq, w.Thread.Inbox.Asides), Horizon: w.Thread.Span.Horizon, Off: w.Thread.OffList(), Recap: recapText(w.Thread)}
+	cut := memory.Trimmed{Before: thread.FirstOf(m.Seq, w.Thread.Inbox.Asides), Horizon: w.Thread.Span.Horizon, Off: w.Thread.OffList(), Recap: recapText(w.Thread)}
 	w.Thread.KeepFolk(&cut)
 	if cut.Recap == "" {
 		cut.Recap, cut.Outside, cut.Since = w.Thread.Trim.Recap, w.Thread.Trim.Outside, w.Thread.Trim.Since

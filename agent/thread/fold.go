@@ -183,17 +183,13 @@ func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 	t.Again, t.Voices, t.To, t.Tries = b.Again, b.Voices, b.To, max(b.Try-1, 0)
 	s.Inbox.Reacts = slices.DeleteFunc(slices.Clone(s.Inbox.Reacts), func(r Reaction) bool { return r.Seq == b.Turn })
 	t.Msgs, s.Inbox.Asides = slices.Clone(s.Inbox.Asides), nil
-	var rest []*Message
-	for i, m := range s.Inbox.Waiting {
-		if b.Turn < s.base { // a trim left its messages out: those that wait are of later turns
-			rest = s.Inbox.Waiting
-			break
+	rest := s.Inbox.Waiting
+	if b.Turn >= s.base { // else a trim left its messages out, and those that wait are of later turns
+		for len(rest) > 0 && rest[0].Seq < b.Turn {
+			rest = rest[1:]
 		}
-		if m.Seq >= b.Turn {
-			n := i + together(s.Inbox.Waiting[i:])
-			t.Msgs, rest = append(t.Msgs, s.Inbox.Waiting[i:n]...), s.Inbox.Waiting[n:]
-			break
-		}
+		n := together(rest)
+		t.Msgs, rest = append(t.Msgs, rest[:n]...), rest[n:]
 	}
 	inOrder(t.Msgs)
 	if n := len(t.Msgs); n > 0 && t.Msgs[n-1].Slot != nil {

@@ -38,3 +38,20 @@ func TestReadFromATrim(t *testing.T) {
 		}
 	}
 }
+
+// The turn of an alert that was held back begins at the entry that has its text.
+func TestFirstOf(t *testing.T) {
+	pages := chat.AlertUser("pages")
+	alert := func(text string, as memory.AlertAs) memory.Message {
+		return memory.Message{Message: chat.Message{From: pages, Text: text}, Alert: &memory.Alert{Name: "pages", Incident: "i", As: as}}
+	}
+	s := Read([]memory.Entry{
+		{Seq: 1, Body: alert("page", memory.AlertHeld)},
+		{Seq: 2, Body: memory.Due{}},
+		{Seq: 3, Body: alert("", memory.AlertBegins)},
+		{Seq: 4, Body: memory.Opened{Turn: 3, Requester: pages}},
+	})
+	if n := FirstOf(s.Open.ID, s.Open.Msgs); n != 1 || s.Open.Msgs[0].Text != "page" {
+		t.Errorf("from %d on, with %+v", n, s.Open.Msgs[0])
+	}
+}

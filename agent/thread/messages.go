@@ -31,12 +31,16 @@ type Message struct {
 	heldIn  uint64       // Seq of the entry with its text, of an alert that was held back
 }
 
-// First is the Seq of the first entry that the message is made of.
-func (m *Message) First() uint64 {
-	if m.heldIn > 0 {
-		return m.heldIn
+// FirstOf is the Seq of the first entry that a turn is made of, or a message alone. Messages
+// between people from before it was opened belong to it, and the text of an alert that was
+// held back.
+func FirstOf(turn uint64, msgs []*Message) uint64 {
+	for _, m := range msgs {
+		if turn = min(turn, m.Seq); m.heldIn > 0 {
+			turn = min(turn, m.heldIn)
+		}
 	}
-	return m.Seq
+	return turn
 }
 
 // edit is a change or the deletion of a message.
