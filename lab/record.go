@@ -105,9 +105,13 @@ func (r *Recorded) step(log *thread.Thread, n int, st *thread.Step) {
 	}
 	r.steps = append(r.steps, one)
 	for i, c := range st.Calls {
+		asked := c // as it was asked for first
+		if len(c.Ask.Past) > 0 {
+			asked = c.Ask.Past[0]
+		}
 		k := &recordedCall{
 			Call: st.Step.Calls[i], step: n, digest: digest(st.Step.Calls[i]), asked: c.Asked != nil,
-			decided: append(slices.Clone(c.Ask.Past), c)[0].Decided, reason: c.Reason(), changes: c.Edits.Made, started: c.Started, result: c.Result,
+			decided: asked.Decided, reason: c.Reason(), changes: c.Edits.Made, started: c.Started, result: c.Result,
 		}
 		if c.Asked != nil {
 			if g := log.Grant(c.Asked.Number); g != nil {
