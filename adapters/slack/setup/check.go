@@ -195,22 +195,18 @@ func look(ctx context.Context, w *api.Client, rule string) (note string, failed 
 	switch {
 	case id == "" || id[0] < 'A': // a number is Discord's
 		return "", nil
-	case kind == "bot" && id[0] == 'B': // of a program; its account has a user id
-		var said struct {
-			Bot struct {
-				Deleted bool `json:"deleted"`
-			} `json:"bot"`
-		}
-		if err = ask("bots.info", "bot", &said); said.Bot.Deleted {
-			return fmt.Sprintf("%s is a deactivated account", rule), nil
-		}
 	case kind == "user" || kind == "bot":
 		var said struct {
-			User struct {
+			User, Bot struct {
 				Deleted bool `json:"deleted"`
-			} `json:"user"`
+			}
 		}
-		if err = ask("users.info", "user", &said); said.User.Deleted {
+		if kind == "bot" && id[0] == 'B' { // of a program; its account has a user id
+			err = ask("bots.info", "bot", &said)
+		} else {
+			err = ask("users.info", "user", &said)
+		}
+		if said.User.Deleted || said.Bot.Deleted {
 			return fmt.Sprintf("%s is a deactivated account", rule), nil
 		}
 	case kind == "group":
