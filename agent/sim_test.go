@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (s *sim) add(bodies ...memory.Body) {
 	for _, b := range bodies {
 		s.entries = append(s.entries, memory.Entry{Seq: uint64(len(s.entries) + 1), At: s.now, Body: b})
 		if cut, ok := b.(memory.Trimmed); ok && cut.Before > 0 {
-			s.base = int(cut.Before) - 1
+			s.base = int(cmp.Or(cut.From, cut.Before)) - 1
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -100,7 +101,7 @@ func (f *Effects) add(thread chat.ThreadID, e Entry) {
 	case Decided:
 		f.Settled = append(f.Settled, b.Call)
 	case Trimmed:
-		f.Base = max(f.Base, b.Before)
+		f.Base = max(f.Base, cmp.Or(b.From, b.Before))
 	case Incidents:
 		f.Base, f.Erase = max(f.Base, b.Done+1), true
 	case Forgot:

@@ -420,12 +420,13 @@ type (
 	// Trimmed narrows the prompt from here on. It leaves out turns before Before and
 	// steps before Steps, replaces the results of the calls in Stubs by stubs, and clips
 	// each text to Clip bytes (0: whole). As an entry it keeps the prompt a function of
-	// the log. The store no longer loads entries before Before. Each Trimmed replaces the
-	// one before it.
+	// the log. The store no longer loads entries before Before, or before From, where an
+	// older one is still needed. Each Trimmed replaces the one before it.
 	//
 	// It carries the state that outlives those entries.
 	Trimmed struct {
 		Before  uint64        `json:"before"`
+		From    uint64        `json:"from,omitempty"` // has the text of an alert that waits, or is shown; 0: Before
 		Stubs   []string      `json:"stubs,omitempty"`
 		Steps   uint64        `json:"steps,omitempty"` // steps of a turn that came before this Seq are left out
 		Clip    int           `json:"clip,omitempty"`

@@ -75,5 +75,34 @@ func (s *Thread) incident(seq uint64, a memory.Alert) *Incident {
 	return s.Incidents[at]
 }
 
+// mostBack is how many entries a log keeps for the text of an alert that was held back.
+const mostBack = 4000
+
+// textsFrom is the Seq of the first entry before a cut with the text of an alert that was
+// held back, and waits still or opened a turn that stays; 0 is none.
+func (s *Thread) textsFrom(cut uint64) (from uint64) {
+	note := func(seq uint64) {
+		if seq > 0 && seq < cut && cut-seq <= mostBack && (from == 0 || seq < from) {
+			from = seq
+		}
+	}
+	for _, i := range s.Incidents {
+		if i.held != nil {
+			note(i.held.Seq)
+		}
+	}
+	for _, m := range s.Inbox.Waiting {
+		note(m.heldIn)
+	}
+	for _, t := range s.Turns {
+		for _, m := range t.Msgs {
+			if t.ID >= cut || t == s.Open {
+				note(m.heldIn)
+			}
+		}
+	}
+	return from
+}
+
 // byAlert says whether a message is an alert, which opens a turn of its own.
 func (m *Message) byAlert() bool { return m.From.Alert() != "" && !m.Aside }

@@ -70,6 +70,7 @@ func (s *Thread) Carry(cut *memory.Trimmed) {
 func (s *Thread) KeepFolk(cut *memory.Trimmed) {
 	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.Folk.People)), s.Folk.Callers
 	cut.Grants = s.carriedGrants()
+	cut.From = s.textsFrom(cut.Before)
 	cut.Schedules, cut.Scheduled = s.standing(), s.Folk.Scheduled
 	cut.Models, cut.Facts = s.Folk.Models, s.Facts
 	cut.Muted, cut.Asks, cut.Heard = s.Folk.Muted, s.Approvals.Asks, s.Span.Last

@@ -1,6 +1,8 @@
 package thread
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 
 	"nod/chat"
@@ -39,19 +41,34 @@ func TestReadFromATrim(t *testing.T) {
 	}
 }
 
-// The turn of an alert that was held back begins at the entry that has its text.
-func TestFirstOf(t *testing.T) {
-	pages := chat.AlertUser("pages")
+// The text of an alert that was held back outlives a cut, while it waits and in its turn.
+func TestTextOfAHeldAlert(t *testing.T) {
+	pages, ada := chat.AlertUser("pages"), chat.User{ID: "ada"}
 	alert := func(text string, as memory.AlertAs) memory.Message {
 		return memory.Message{Message: chat.Message{From: pages, Text: text}, Alert: &memory.Alert{Name: "pages", Incident: "i", As: as}}
 	}
-	s := Read([]memory.Entry{
-		{Seq: 1, Body: alert("page", memory.AlertHeld)},
-		{Seq: 2, Body: memory.Due{}},
-		{Seq: 3, Body: alert("", memory.AlertBegins)},
-		{Seq: 4, Body: memory.Opened{Turn: 3, Requester: pages}},
-	})
-	if n := FirstOf(s.Open.ID, s.Open.Msgs); n != 1 || s.Open.Msgs[0].Text != "page" {
-		t.Errorf("from %d on, with %+v", n, s.Open.Msgs[0])
+	var log []memory.Entry
+	for i, b := range []memory.Body{
+		alert("page", memory.AlertHeld),
+		memory.Message{Message: chat.Message{From: ada, Text: "one"}},
+		memory.Opened{Turn: 2, Requester: ada},
+		memory.Ended{Turn: 2},
+		alert("", memory.AlertBegins),
+		memory.Opened{Turn: 5, Requester: pages},
+	} {
+		log = append(log, memory.Entry{Seq: uint64(i + 1), Body: b})
+	}
+	for cutAt := 3; cutAt <= len(log); cutAt++ {
+		cut := memory.Trimmed{Before: 3}
+		Read(log[:cutAt]).Carry(&cut)
+		trimmed := slices.Insert(slices.Clone(log), cutAt, memory.Entry{Seq: uint64(cutAt), Body: cut})
+		base := cmp.Or(cut.From, cut.Before)
+		s := Read(trimmed[base-1:])
+		if s.Open == nil || len(s.Open.Msgs) != 1 || s.Open.Msgs[0].Text != "page" {
+			t.Errorf("cut after %d, read from %d on, the turn has %+v", cutAt, base, s.Open)
+		}
+	}
+	if cut := (memory.Trimmed{Before: mostBack + 2}); Read(log[:1]).textsFrom(cut.Before) != 0 {
+		t.Error("an alert that waits for ever keeps the log")
 	}
 }

@@ -32,13 +32,10 @@ type Message struct {
 }
 
 // FirstOf is the Seq of the first entry that a turn is made of, or a message alone. Messages
-// between people from before it was opened belong to it, and the text of an alert that was
-// held back.
+// between people from before it was opened belong to it.
 func FirstOf(turn uint64, msgs []*Message) uint64 {
 	for _, m := range msgs {
-		if turn = min(turn, m.Seq); m.heldIn > 0 {
-			turn = min(turn, m.heldIn)
-		}
+		turn = min(turn, m.Seq)
 	}
 	return turn
 }
