@@ -45,7 +45,7 @@ func (d *decision) incidents() Action {
 		}
 		p := d.sayNotice(i.Line(), chat.MessageRef{}, text, i.Seq)
 		if !d.thread.Has(i.Line()) {
-			p.Post.Key, p.Then = memory.PostKey(i.Line(), ""), []memory.Body{memory.Posted{Key: shown}}
+			p.Post.Key, p.Then = memory.PostKey(i.Line(), i.ID), []memory.Body{memory.Posted{Key: shown}}
 			return p
 		}
 		if ref := d.thread.Posts.Refs[i.Line()]; !ref.IsZero() {

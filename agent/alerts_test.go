@@ -1,0 +1,28 @@
+package agent_test
+
+import (
+	"testing"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/memory"
+)
+
+// A store that lost its latest writes gives a number twice. The lines of two incidents under
+// one number are two posts.
+func TestLinesOfIncidents(t *testing.T) {
+	line := func(id string) string {
+		log := agent.NewLog([]memory.Entry{{Seq: 1, Body: memory.Message{
+			Message: chat.Message{From: chat.AlertUser("pages")},
+			Alert:   &memory.Alert{Name: "pages", ID: id, Incident: "i", As: memory.AlertAgain, Times: 1},
+		}}}, agent.Claim{})
+		p, ok := (&agent.Agent{}).Next(log).(agent.Post)
+		if !ok {
+			t.Fatal("no line is posted")
+		}
+		return p.Post.Key
+	}
+	if line("a") == line("b") || line("a") != line("a") {
+		t.Errorf("%s and %s", line("a"), line("b"))
+	}
+}
