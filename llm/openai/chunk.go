@@ -223,7 +223,7 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 		return llm.Response{}, f
 	case gaveUp[c.finish]:
 		return llm.Response{}, broken("the provider gave up in the middle", nil)
-	case strings.HasSuffix(c.finish, "MALFORMED_FUNCTION_CALL"): // Gemini
+	case strings.HasPrefix(c.finish, "function_call_filter") || strings.HasSuffix(c.finish, "MALFORMED_FUNCTION_CALL"): // Gemini
 		return llm.Response{}, malformed("a call that its server can't read")
 	case c.finish == "" && !ended:
 		return llm.Response{}, broken("the answer ended in the middle", cause)
@@ -285,12 +285,11 @@ func (c *completion) echo(calls []llm.Call) llm.Echo {
 // finish puts a provider's reason into one of the four words of
 // [llm.Response]. Some say stop, or nothing, when there are calls.
 func finish(reason string, calls bool) string {
+	reason, _, _ = strings.Cut(strings.ToLower(reason), ":") // Gemini names the filter behind it
 	switch reason {
-	case "length", "content_filter":
-		return reason
-	case "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded":
+	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
 		return "length"
-	case "SAFETY", "safety", "recitation", "refusal", "sensitive":
+	case "content_filter", "content_filtered", "guardrail_intervened", "safety", "prohibited_content", "blocklist", "spii", "recitation", "refusal", "sensitive":
 		return "content_filter"
 	}
 	if calls {

@@ -24,16 +24,19 @@ type spared struct {
 }
 
 // ofModel matches a refusal that is about the model or the endpoint.
-var ofModel = regexp.MustCompile(`\b(model|endpoint|deployment|provider|organization|engine|server|api)s?\b|parameter|\b(un(known|recognized|expected)|extra)\b|unsupported:|only the default|deprecated|` +
+var ofModel = regexp.MustCompile(`\b(model|endpoint|deployment|provider|organization|engine|server|api)s?\b|parameter|\b(un(known|recognized|expected)|extra)\b|unsupported:|only the default|only be set|deprecated|` +
 	`image inputs? (is|are) not|support(s|ing)? (for )?(images?|vision|multimodal)|unknown variant`) // the last line is about images: llama.cpp, OpenRouter, DeepSeek
 
 // ofPicture matches a refusal that is about the picture that was sent.
 var ofPicture = regexp.MustCompile(`format|mime|media.?type|too large|dimension|download|animated|valid image|invalid image|image_parse|your image|image data|appears to be|process image|decode|corrupt|base64`)
 
+// blind matches a picture's refusal that comes as a failure of the server: llama.cpp, Ollama.
+var blind = regexp.MustCompile(`\bimage(: unknown format| input)|\b(load|process|decode) (an? )?(images?|multimodal)`)
+
 // pictureWords match a refusal that has to do with pictures, and otherWords one that names
 // something else. One without any of them may be about anything.
 var (
-	pictureWords = regexp.MustCompile(`\b(images?|image_\w+|pictures?|vision|multimodal|mime|base64|pixels?|png|jpe?g|webp|gif|heic)\b`)
+	pictureWords = regexp.MustCompile(`\b(images?|image_\w+|pictures?|vision|multimodal|mime|base64|pixels?|png|jpe?g|webp|gif|heic)\b|\bcontent\b.{0,40}\bstring`)
 	otherWords   = regexp.MustCompile(`\b(temperature|top_?p|stop|stream\w*|tools?|functions?|schema|models?|messages?|roles?|fields?|parameters?|key|context|tokens?)\b`)
 )
 
@@ -50,7 +53,7 @@ func certain(f *failure, found limits) bool {
 // spares finds what to leave out of a refused call, and says whether there is something.
 func (m *Model) spares(f *failure, req request, s *spared) bool {
 	switch f.public.Status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType:
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusInternalServerError:
 	default:
 		return false
 	}

@@ -143,12 +143,12 @@ func (e wireError) code() string {
 	return ""
 }
 
-// inMessages matches a refusal of the messages, not of the tools.
+// inMessages matches a refusal of what the messages say, not of the tools or of an id.
 var inMessages = regexp.MustCompile(`^\W*(body\W+)?(messages|input)\b`)
 
 func (e wireError) tooLong() bool {
 	if e.says("string_above_max_length") {
-		return inMessages.MatchString(e.Param)
+		return inMessages.MatchString(e.Param) && !strings.HasSuffix(e.Param, "id") && !strings.HasSuffix(e.Param, "name")
 	}
 	return e.says(longWords...)
 }
@@ -210,6 +210,8 @@ func refusal(status int, said wireError) *failure {
 
 func faultOf(status int, said wireError) llm.Fault {
 	switch {
+	case status == http.StatusInternalServerError && blind.MatchString(said.words()):
+		return llm.Refused
 	case status >= 500 && status != 529:
 		return llm.Unreachable
 	case said.tooLong() || status == http.StatusRequestEntityTooLarge || said.seemsLong(status):

@@ -147,7 +147,7 @@ var named = []struct {
 	{noToolChoice, regexp.MustCompile(`\btool_choice\b`)},
 	{noStop, regexp.MustCompile(`\bstop\b`)},
 	{noImages, regexp.MustCompile(`\b(image_url|images?|vision|multimodal)\b`)},
-	{noStream, regexp.MustCompile(`^stream$|\bstream(ing)?\b.{0,60}\b(support|verified)|\b(support|supported|verified)\b.{0,60}\bstream(ing)?\b`)},
+	{noStream, regexp.MustCompile(`^stream$|\bstream(ing)?\b.{0,60}\b((un)?support|verified)|\b(support|supported|verified)\b.{0,60}\bstream(ing)?\b`)},
 }
 
 // userAfterTool is how Mistral's API, and templates that insist on turns, refuse
@@ -174,7 +174,9 @@ func refused(f *failure) limits {
 	switch f.public.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
 	default:
-		return 0
+		if f.public.Status != http.StatusInternalServerError || f.public.Fault != llm.Refused {
+			return 0
+		}
 	}
 	if f.said.says("v1/responses", "responses api") {
 		return needsResponses

@@ -31,6 +31,9 @@ func TestLimits(t *testing.T) {
 	}{
 		{"stop", "m", 400, `{"error":{"message":"Unsupported parameter: 'stop' is not supported with this model.","type":"invalid_request_error","param":"stop","code":"unsupported_parameter"}}`, []string{"stop"}, ""},
 		{"temperature", "m", 400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.","param":"temperature","code":"unsupported_value"}}`, []string{"temperature"}, ""},
+		{"temperature, Moonshot", "m", 400, `{"error":{"message":"invalid temperature: only 1 is allowed for this model","type":"invalid_request_error"}}`, []string{"temperature"}, ""},
+		{"temperature, Anthropic", "m", 400, "{\"error\":{\"message\":\"`temperature` may only be set to 1 when thinking is enabled.\"}}", []string{"temperature"}, ""},
+		{"stop, xAI", "m", 400, `{"code":"Client specified an invalid argument","error":"Argument not supported on this model: stop"}`, []string{"stop"}, ""},
 		{"top_p", "m", 400, `{"error":{"message":"Unsupported parameter: 'top_p' is not supported with this model.","param":"top_p"}}`, []string{"top_p"}, ""},
 		{"one of two", "m", 400, "{\"error\":{\"message\":\"`temperature` and `top_p` cannot both be specified for this model. Please use only one.\"}}", []string{"top_p"}, ""},
 		{"stream_options, Mistral", "m", 422, `{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}}`, []string{"stream_options"}, ""},
@@ -39,6 +42,10 @@ func TestLimits(t *testing.T) {
 		{"stream_options, in the stream", "m", 200, `{"error":{"message":"unsupported: include_usage","code":400}}`, []string{"stream_options"}, ""},
 		{"streaming", "m", 400, `{"error":{"message":"Your organization must be verified to stream this model.","param":"stream","code":"unsupported_value"}}`, []string{"stream", "stream_options"}, ""},
 		{"images, OpenAI", "m", 400, `{"error":{"message":"Invalid content type. image_url is only supported by certain models.","type":"invalid_request_error","param":"messages.[0].content.[1].type","code":null}}`, []string{"image"}, ""},
+		{"images, DeepSeek", "m", 422, "{\"error\":{\"message\":\"Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text` at line 1 column 123\"}}", []string{"image"}, ""},
+		{"images, LM Studio", "m", 400, `{"error":"Model does not support images. Please use a model that does."}`, []string{"image"}, ""},
+		{"images, llama.cpp", "m", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, []string{"image"}, ""},
+		{"streaming, in other words", "m", 400, `{"error":{"message":"Streaming responses are unsupported by this deployment"}}`, []string{"stream", "stream_options"}, ""},
 		{"images", "m", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, []string{"image"}, ""},
 		{"Chat Completions", "m", 404, `{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions.","param":"model"}}`, []string{"stop", "stream_options", "messages"}, "/v1/responses"},
 		{"tools in Chat Completions", "m", 400, `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead."}}`, []string{"stop", "stream_options", "messages"}, "/v1/responses"},
@@ -169,6 +176,13 @@ func TestPictures(t *testing.T) {
 		`{"error":{"message":"Could not process image"}}`,
 		`{"error":{"message":"Invalid MIME type. Only image types are supported."}}`,
 		`{"error":{"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}`,
+		`{"error":{"message":"'messages.0' : for 'role:user' the following must be satisfied[('messages.0.content' : value must be a string)]"}}`,
+		`{"detail":[{"type":"string_type","loc":["body","messages",0,"content"],"msg":"Input should be a valid string"}]}`,
+		`{"error":{"message":"At most 1 image(s) may be provided in one prompt."}}`,
+		`{"error":{"message":"messages.0.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"}}`,
+		`{"error":{"message":"<400> InternalError.Algo.InvalidParameter: The image length and width do not meet the model restrictions. [height:4 or width:300 must be larger than 10]","code":"invalid_parameter_error"}}`,
+		`{"error":{"message":"/models/m is not a multimodal model"}}`,
+		`{"error":{"message":"illegal base64 data at input byte 0"}}`,
 	} {
 		s := &script{serve: []served{{status: 400, body: body}, {body: good}}}
 		m, _ := s.model(nil)

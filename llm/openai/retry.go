@@ -97,15 +97,15 @@ func backoff(n int, jitter func() float64) time.Duration {
 	return d/2 + time.Duration(jitter()*float64(d/2))
 }
 
-// again says whether a result is worth another try. It replaces the body of a
-// 429 that it looked into.
+// again says whether a result is worth another try. It replaces a body that it
+// looked into.
 func again(resp *http.Response, err error) bool {
 	if err != nil {
 		var untrusted *tls.CertificateVerificationError
 		return !errors.As(err, &untrusted)
 	}
 	switch {
-	case resp.StatusCode == http.StatusTooManyRequests:
+	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusInternalServerError:
 		body, readErr := io.ReadAll(io.LimitReader(resp.Body, errorCap))
 		_ = resp.Body.Close()
 		resp.Body = io.NopCloser(bytes.NewReader(body))
@@ -113,7 +113,8 @@ func again(resp *http.Response, err error) bool {
 			return true
 		}
 		said, _ := parseError(body)
-		return !said.exhausted() && !said.tooLong()
+		fault := faultOf(resp.StatusCode, said)
+		return fault == llm.Overloaded || fault == llm.Unreachable
 	case resp.StatusCode == http.StatusNotImplemented:
 		return false
 	}

@@ -71,6 +71,10 @@ func TestStream(t *testing.T) {
 		{"channels in the content", sse(delta(`{"content":"<|channel|>analysis<|message|>hm<|end|><|start|>assi"}`), delta(`{"content":"stant<|channel|>final<|message|>ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
 		{"length", sse(delta(`{"content":"ok"}`), `{"choices":[{"delta":{},"finish_reason":"length"}]}`), llm.Response{Text: "ok", Finish: "length"}},
 		{"the context is full", sse(delta(`{"content":"ok"}`), `{"choices":[{"delta":{},"finish_reason":"model_context_window_exceeded"}]}`), llm.Response{Text: "ok", Finish: "length"}},
+		{"filtered, Gemini", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"content_filter: PROHIBITED_CONTENT"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
+		{"filtered, Bedrock", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"guardrail_intervened"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
+		{"filtered, in capitals", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"RECITATION"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
+		{"too long, in one word", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"max_output_tokens"}]}`), llm.Response{Text: "ok", Finish: "length"}},
 		{"filtered, Z.ai", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"sensitive"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
 		{"filtered in the middle", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"content_filter"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
 		{
@@ -195,6 +199,7 @@ func TestStreamFails(t *testing.T) {
 		{"finish error", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 		{"finish abort, vLLM and SGLang", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":null}]}`, `{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 		{"broken off upstream, OpenRouter", served{body: sse(`{"choices":[{"delta":{"content":""},"finish_reason":"stop","native_finish_reason":"network_error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
+		{"a call that Gemini did not expect", served{body: sse(`{"choices":[{"delta":{},"finish_reason":"function_call_filter: UNEXPECTED_TOOL_CALL"}]}`)}, llm.Error{Fault: llm.Malformed, Message: "a call that its server can't read"}, true},
 		{"a call that Gemini can't read", served{body: sse(`{"choices":[{"delta":{},"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}`)}, llm.Error{Fault: llm.Malformed, Message: "a call that its server can't read"}, true},
 		{"finish network_error, Z.ai", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"network_error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 

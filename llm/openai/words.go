@@ -33,12 +33,15 @@ var longWords = []string{
 
 // exhaustedWords tell of a quota that waiting does not fill.
 var exhaustedWords = []string{
-	"insufficient_quota",   // https://platform.openai.com/docs/guides/error-codes
-	"billing_not_active",   // the same
-	"billing_hard_limit",   // the same
-	"insufficient quota",   // Azure
-	"insufficient balance", // https://api-docs.deepseek.com/quick_start/error_codes
-	"insufficient credit",  // https://openrouter.ai/docs/api-reference/errors
+	"insufficient_quota",         // https://platform.openai.com/docs/guides/error-codes
+	"billing_not_active",         // the same
+	"billing_hard_limit",         // the same
+	"insufficient quota",         // Azure
+	"insufficient balance",       // https://api-docs.deepseek.com/quick_start/error_codes
+	"insufficient credit",        // https://openrouter.ai/docs/api-reference/errors
+	"exceeded_current_quota",     // https://platform.moonshot.ai/docs/api/errors
+	"credit balance is too low",  // https://docs.anthropic.com/en/api/errors
+	"used all available credits", // xAI
 }
 
 // filteredWords tell of a content filter.
@@ -49,14 +52,21 @@ var filteredWords = []string{
 	"content_policy",            // OpenAI
 	"moderation",                // https://openrouter.ai/docs/api-reference/errors
 	"flagged",                   // the same
+	"content filtering policy",  // Anthropic
+	"content exists risk",       // DeepSeek
+	"data_inspection_failed",    // https://help.aliyun.com/zh/model-studio/error-code
+	"inappropriate content",     // the same, in words
+	"violates usage guidelines", // xAI
+	"unsafe or sensitive",       // https://docs.z.ai/api-reference/api-code
+	"new_sensitive",             // https://platform.minimax.io/docs/api-reference/errorcode
 }
 
 // longFirst and longLast match other words for a prompt that is too long, in either order.
-// partOf names a part of a request that is no prompt.
+// partOf names a part of a request that is no prompt, in the words up to there.
 var (
-	longFirst = regexp.MustCompile(`\b(exceed\w*|too (many|long|large|big)|larger than|longer than|must be <=|range of|greater than)\b.{0,80}\b(tokens?|context|prompt|inputs?|model)\b`)
-	longLast  = regexp.MustCompile(`\b(tokens?|context|prompt|inputs?|conversation)\b.{0,80}\b(exceed\w*|too (many|long|large|big)|larger than|longer than|greater than|range of|must be <=|over the (limit|maximum))(\W|$)`)
-	partOf    = regexp.MustCompile(`\b(tools?|functions?|schema|name|description|stop|temperature|top_?p|image\w*|minute|rate)\b`)
+	longFirst = regexp.MustCompile(`\b(exceed\w*|too (many|long|large|big)|larger than|longer than|must be <=|range of|greater than|(less|fewer|no more) than)\b.{0,80}\b(tokens?|context|prompt|inputs?|model)\b`)
+	longLast  = regexp.MustCompile(`\b(tokens?|context|prompt|inputs?|conversation)\b.{0,80}\b(exceed\w*|too (many|long|large|big)|larger than|longer than|greater than|range of|must be <=|no more than|over the (limit|maximum))(\W|$)`)
+	partOf    = regexp.MustCompile(`\b(tools?|functions?|schema|name|description|stop|temperature|top_?p|image\w*|minute|rate|(\w+_)?id)\b`)
 )
 
 // seemsLong says that a refusal is about the length of the prompt, in words that no list
@@ -65,7 +75,11 @@ func (e wireError) seemsLong(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		words := e.words()
-		return (longFirst.MatchString(words) || longLast.MatchString(words)) && !partOf.MatchString(words)
+		for _, form := range []*regexp.Regexp{longFirst, longLast} {
+			if at := form.FindStringIndex(words); at != nil && !partOf.MatchString(words[:at[1]]) {
+				return true
+			}
+		}
 	}
 	return false
 }
@@ -97,4 +111,6 @@ var unsupportedWords = []string{
 	"must be omitted",                 // Anthropic
 	"no endpoints found that support", // https://openrouter.ai/docs/api-reference/errors
 	"only supported by",               // OpenAI
+	"allowed for this model",          // Moonshot, of the only temperature
+	"may only be set",                 // Anthropic, of temperature beside thinking
 }
