@@ -219,10 +219,13 @@ func (d *decision) factsReply() string {
 	case len(d.log.Book.Facts) == 0:
 		return textNothingYet
 	}
-	var b strings.Builder
-	b.WriteString("Facts of this channel:")
-	for _, f := range d.log.Book.Facts {
-		b.WriteString("\n- " + prompt.FactLine(f))
+	return "Facts of this channel:\n- " + strings.Join(FactLines(d.log.Book), "\n- ")
+}
+
+// FactLines writes the facts of a book, a line each.
+func FactLines(b *memory.Book) (out []string) {
+	for _, f := range b.Facts {
+		out = append(out, prompt.FactLine(f))
 	}
-	return b.String()
+	return out
 }

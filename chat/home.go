@@ -13,17 +13,21 @@ type Visit struct {
 	Sees func(ThreadID) bool
 	// Member says whether they are in a group or role.
 	Member func(ctx context.Context, thread ThreadID, rule string) (bool, error)
+	// Direct is a thread of their direct conversation with the bot. It is zero unless the
+	// platform says that the conversation is theirs.
+	Direct ThreadID
 	// Link is the address of a message; "" where it has none. It may be nil.
 	Link func(ThreadID, MessageRef) string
 }
 
 // Home is a person's overview outside of any conversation: their waiting approvals, the
-// used part of today's limits, and the tools.
+// used part of today's limits, the facts of [Visit.Direct], and the tools.
 type Home struct {
 	Waiting []Waits // the oldest deadline first
 	Further int     // more of these
 	Unread  int     // approvals of threads that they see, with later deadlines, which nobody looked into
 	Limits  []Allowance
+	Facts   []string
 	Tools   []Offer
 }
 

@@ -159,6 +159,7 @@ func goldenViews(t viewer, change func(any)) map[string]any {
 	shown := chat.Home{
 		Waiting: []chat.Waits{{Thread: th, Ref: api.InThread(th, "1.000300"), Number: 3, Tool: "deploy", Requester: chat.User{ID: "U0ADA"}, Deadline: time.Unix(1795000000, 0)}},
 		Limits:  []chat.Allowance{{Of: "what one person may use in a day", Used: "1200", Most: "200000 tokens"}},
+		Facts:   []string{`2: "answers in French" (ada, 29 November 2026)`},
 		Tools: []chat.Offer{
 			{Name: "clock", About: "Tells the time.", Risk: "runs by itself"},
 			{Name: "deploy", About: "Deploy a service.", Risk: "asks for approval: requester"},

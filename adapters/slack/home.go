@@ -17,9 +17,9 @@ import (
 	"nod/chat/outbox"
 )
 
-// The app's Home tab shows a person what concerns them: approvals that wait for
-// them, what of today's limits is used, the tools. It is written anew whenever
-// they open it, and says of when it is.
+// The app's Home tab shows a person what concerns them: approvals that wait for them, what
+// of today's limits is used, the facts of their direct conversation and its tools. It is
+// written anew whenever they open it, and says of when it is.
 
 // homeTab is the tab that the bot writes; the others are Slack's.
 const homeTab = "home"
@@ -46,6 +46,9 @@ func (a *Adapter) publish(ctx context.Context, ev api.Event) error {
 	}
 	if ok, err := a.allowed(ctx, ev.User, ev.Channel); err != nil || !ok {
 		return err
+	}
+	if direct := api.ThreadID(a.who().TeamID, ev.Channel, ""); a.Partner(ctx, direct) == visit.Who.ID {
+		visit.Direct = direct
 	}
 	h, err := a.o.Inbox.Home(ctx, Platform, visit)
 	if err != nil {
@@ -114,11 +117,12 @@ func (a *Adapter) sight(ctx context.Context, user, from string) func(chat.Thread
 // mostMemberships is of how many channels of a person approvals are shown.
 const mostMemberships = 2000
 
-// Caps of the tools on the tab, and of those in one block; Slack takes 100
+// Caps of the tools and facts on the tab, and of those in one block; Slack takes 100
 // blocks.
 const (
 	mostTools     = 200
-	toolsOfABlock = 10
+	mostFacts     = 50
+	linesOfABlock = 10
 )
 
 // homeView writes the Home tab.
@@ -148,30 +152,40 @@ func homeBlocks(h chat.Home, workspace string, now time.Time) []slackgo.Block {
 	if len(h.Limits) == 0 {
 		out = append(out, layout.Section("There are none."))
 	}
-	out = append(out, title("Tools"))
-	for tools := range slices.Chunk(h.Tools[:min(len(h.Tools), mostTools)], toolsOfABlock) {
-		out = append(out, offers(tools))
+	if len(h.Facts) > 0 {
+		out = list(append(out, title("Facts of our conversation")), h.Facts, mostFacts, func(fact string) slackgo.RichTextElement {
+			return slackgo.NewRichTextSection(slackgo.NewRichTextSectionTextElement(layout.Shorten(chat.Visible(chat.Flat(fact)), 400), nil))
+		})
 	}
-	switch {
-	case len(h.Tools) == 0:
+	out = list(append(out, title("Tools")), h.Tools, mostTools, offer)
+	if len(h.Tools) == 0 {
 		out = append(out, layout.Section("There are none."))
-	case len(h.Tools) > mostTools:
-		out = append(out, slackgo.NewContextBlock("", layout.Mrkdwn(fmt.Sprintf("and %d more", len(h.Tools)-mostTools))))
 	}
 	return append(out, slackgo.NewContextBlock("", layout.Mrkdwn("as of "+layout.ShownAt(now)+"; opening this tab writes it anew")))
 }
 
-// offers lists tools. What they say of themselves is no markup.
-func offers(tools []chat.Offer) slackgo.Block {
-	var lines []slackgo.RichTextElement
-	for _, t := range tools {
-		lines = append(lines, slackgo.NewRichTextSection(
-			slackgo.NewRichTextSectionTextElement(layout.Shorten(chat.Flat(t.Name), 100), &slackgo.RichTextSectionTextStyle{Code: true}),
-			slackgo.NewRichTextSectionTextElement(" "+layout.Shorten(chat.Exact(chat.Flat(t.About)), 200)+" ", nil),
-			slackgo.NewRichTextSectionTextElement(layout.Shorten(chat.Flat(t.Risk), 200), &slackgo.RichTextSectionTextStyle{Italic: true}),
-		))
+// list adds lines, and how many more there are. Texts in them are no markup.
+func list[T any](out []slackgo.Block, all []T, most int, line func(T) slackgo.RichTextElement) []slackgo.Block {
+	for some := range slices.Chunk(all[:min(len(all), most)], linesOfABlock) {
+		var lines []slackgo.RichTextElement
+		for _, l := range some {
+			lines = append(lines, line(l))
+		}
+		out = append(out, slackgo.NewRichTextBlock("", slackgo.NewRichTextList(slackgo.RTEListBullet, 0, lines...)))
 	}
-	return slackgo.NewRichTextBlock("", slackgo.NewRichTextList(slackgo.RTEListBullet, 0, lines...))
+	if len(all) > most {
+		out = append(out, slackgo.NewContextBlock("", layout.Mrkdwn(fmt.Sprintf("and %d more", len(all)-most))))
+	}
+	return out
+}
+
+// offer is a tool, as it tells of itself.
+func offer(t chat.Offer) slackgo.RichTextElement {
+	return slackgo.NewRichTextSection(
+		slackgo.NewRichTextSectionTextElement(layout.Shorten(chat.Flat(t.Name), 100), &slackgo.RichTextSectionTextStyle{Code: true}),
+		slackgo.NewRichTextSectionTextElement(" "+layout.Shorten(chat.Exact(chat.Flat(t.About)), 200)+" ", nil),
+		slackgo.NewRichTextSectionTextElement(layout.Shorten(chat.Flat(t.Risk), 200), &slackgo.RichTextSectionTextStyle{Italic: true}),
+	)
 }
 
 // waitsLine writes an approval that waits, with the way to it.

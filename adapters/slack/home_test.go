@@ -21,6 +21,7 @@ import (
 type lobby struct {
 	*ledger.Ledger
 	waits []chat.Waits
+	facts map[string][]string // by the channel of a direct conversation
 }
 
 func (l *lobby) Home(ctx context.Context, platform string, v chat.Visit) (chat.Home, error) {
@@ -31,6 +32,7 @@ func (l *lobby) Home(ctx context.Context, platform string, v chat.Visit) (chat.H
 		Limits: []chat.Allowance{{Of: "what one person may use in a day", Used: "1200", Most: "200000 tokens"}},
 		Tools:  []chat.Offer{{Name: "deploy", About: "Deploys <!channel> *now*.", Risk: "asks for approval: group:S0OPS"}},
 	}
+	h.Facts = l.facts[api.ChannelOf(v.Direct.Channel)]
 	for _, w := range l.waits {
 		if !v.Sees(w.Thread) {
 			continue
@@ -97,6 +99,26 @@ func TestHome(t *testing.T) {
 	home("U0BOB")
 }
 
+// The tab lists facts of the conversation that Slack calls the reader's own, as they stand,
+// and those of no other one.
+func TestHomeListsOwnFacts(t *testing.T) {
+	t.Parallel()
+	in := &lobby{}
+	o := open(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
+	own, other := o.fake.DM("U0ADA"), o.fake.DM("U0BOB")
+	in.facts = map[string][]string{own: {`1: "<!channel> <https://x.example|tea> *now*"`}, other: {"a secret of bob"}, general: {"a fact of all"}}
+	for channel, want := range map[string]bool{own: true, other: false, general: false, "": false, "D0GONE": false} {
+		if err := o.a.publish(t.Context(), api.Event{User: "U0ADA", Channel: channel}); err != nil {
+			t.Fatal(err)
+		}
+		home := unescaped(o.fake.Views("U0ADA")[0].Raw)
+		if strings.Contains(home, `{"type":"text","text":"1: "<!channel> <https://x.example|tea> *now*""}`) != want ||
+			strings.Contains(home, "Facts of our conversation") != want || strings.Contains(home, "a secret") || strings.Contains(home, "a fact") {
+			t.Errorf("opened in %q: %s", channel, home)
+		}
+	}
+}
+
 // A person of another organisation is not heard, and sees nothing.
 func TestHomeOfStrangers(t *testing.T) {
 	t.Parallel()
@@ -133,6 +155,7 @@ func TestHomeIsForWhoIsHeard(t *testing.T) {
 func TestHomeIsNeverTooLong(t *testing.T) {
 	var h chat.Home
 	for i := range 1000 {
+		h.Facts = append(h.Facts, strings.Repeat("漢\"", 1000))
 		h.Tools = append(h.Tools, chat.Offer{Name: fmt.Sprint("tool", i), About: strings.Repeat("漢\"", 1000), Risk: strings.Repeat("r", 1000)})
 	}
 	for i := range 20 {
@@ -144,7 +167,7 @@ func TestHomeIsNeverTooLong(t *testing.T) {
 	if n := len(view.Blocks.BlockSet); err != nil || n > layout.MostModal || len(raw) > 250_000 {
 		t.Errorf("%d blocks, %d bytes, %v", n, len(raw), err)
 	}
-	if !strings.Contains(string(raw), "and 800 more") || !strings.Contains(string(raw), "and 30 more") {
+	if !strings.Contains(string(raw), "and 800 more") || !strings.Contains(string(raw), "and 950 more") || !strings.Contains(string(raw), "and 30 more") {
 		t.Error("it does not say that there is more")
 	}
 }

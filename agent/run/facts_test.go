@@ -88,6 +88,17 @@ func TestFactsStayInTheirChannel(t *testing.T) {
 		say("C1", "1", "tell again all of C1;", ada)
 		say("C2", "0", "remember: word-of-a-guest", chat.User{ID: "gil", Name: "gil", Kind: "guest"})
 		say("C2", "guest", "tell all of C2;", ada)
+		in, a := w.inbox, *w.runner.Agent
+		in.Agent, a.Tools, a.Rooms = &a, policy.Set{tool("act", false)}, map[string]agent.Room{"board:C3": {Without: map[string]bool{"act": true}}}
+		for direct, want := range map[string]string{"": "[] 1", "C3": `[1: "word-C3-end" (ada, 1 January 2000)] 0`} {
+			visit := chat.Visit{Who: ada, Sees: func(chat.ThreadID) bool { return true }}
+			if direct != "" {
+				visit.Direct = chat.ThreadID{Platform: "board", Channel: direct}
+			}
+			if h, err := in.Home(t.Context(), "board", visit); err != nil || fmt.Sprint(h.Facts, len(h.Tools)) != want {
+				t.Errorf("of the conversation %q home lists %v and tools %v, %v", direct, h.Facts, h.Tools, err)
+			}
+		}
 		if prompts.Load() != int64(20*threads+3) {
 			t.Errorf("%d prompts", prompts.Load())
 		}

@@ -30,7 +30,14 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 		return err == nil && in
 	}
 	if i.Agent != nil {
-		h.Tools = i.Agent.Offers(v.Who.ID, member)
+		h.Tools = i.in(v.Direct).Offers(v.Who.ID, member)
+	}
+	if i.Agent != nil && i.Agent.Facts.Most > 0 && v.Direct != (chat.ThreadID{}) {
+		facts, err := memory.ReadBook(ctx, i.Store, i.Limits.Place(v.Direct))
+		if err != nil {
+			return h, err
+		}
+		h.Facts = agent.FactLines(facts)
 	}
 	for _, a := range i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}, member) {
 		used, err := i.Store.Count(ctx, a.name, 0, counterTTL)
