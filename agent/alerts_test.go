@@ -22,7 +22,7 @@ func TestLinesOfIncidents(t *testing.T) {
 		}
 		return p.Post.Key
 	}
-	if line("a") == line("b") || line("a") != line("a") {
-		t.Errorf("%s and %s", line("a"), line("b"))
+	if a, b := line("a"), line("b"); a == b {
+		t.Errorf("both are %s", a)
 	}
 }

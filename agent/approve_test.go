@@ -239,6 +239,25 @@ func TestReactionRepeated(t *testing.T) {
 	}
 }
 
+// An approval that filled the quorum has decided, although it was taken back before anything
+// was judged.
+func TestTakenBackTooLate(t *testing.T) {
+	two := anyone
+	two.Quorum = 2
+	s := newSim(asking(newTool("deploy", policy.Ask, two)))
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy")
+	s.run()
+	for _, r := range []chat.Reaction{{By: chat.User{ID: "bob"}}, {By: chat.User{ID: "cid"}}, {By: chat.User{ID: "cid"}, Removed: true}} {
+		r.On, r.Emoji = s.asked(), "✅"
+		s.add(memory.Reaction{Reaction: r})
+	}
+	s.run()
+	if n := s.kinds("decided"); n != 1 {
+		t.Errorf("%d decisions, want the approval", n)
+	}
+}
+
 // A server that reads no more than so many tokens of larger prompts, twice, cuts them.
 func TestShortened(t *testing.T) {
 	t.Parallel()

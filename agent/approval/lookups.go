@@ -84,6 +84,9 @@ func NextVote(s *thread.Thread, known Facts) (pick thread.Reaction, ask Ask, ok 
 				n = max(n, held[queue{on: c, is: other}])
 			}
 		}
+		if is == memory.Approve && c != nil && takenBack(s, c, voteOf(s, r)) {
+			n = max(n, held[queue{on: c, is: is}]) // earlier ones may have decided by then
+		}
 		if n == nothing && (own == nothing || known.suffice(s, r)) {
 			return r, Ask{}, true
 		}
