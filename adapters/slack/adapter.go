@@ -86,7 +86,7 @@ type Adapter struct {
 	working *working
 	titles  bounded.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
 	hurry   hurry
-	order   order
+	changed bounded.Map[string, time.Time]       // when what changes there and back last did
 	parts   bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
 	shapes  *layout.Shapes
 	eyes    *api.Eyes // of people whose messages let the bot search

@@ -123,7 +123,7 @@ func (s *search) overdue(ctx context.Context, channel string, msgs []api.Event) 
 			continue
 		}
 		lane := a.lane(ev)
-		if s.holds(lane) {
+		if _, held := s.held.Load(lane); held {
 			continue
 		}
 		err := a.lanes.Do(ctx, lane, a.patience(ev)+api.CallTimeout, func(ctx context.Context) error {
@@ -133,7 +133,7 @@ func (s *search) overdue(ctx context.Context, channel string, msgs []api.Event) 
 			return errors.Join(all, err)
 		}
 		if err != nil {
-			s.hold(lane)
+			s.held.Store(lane, true)
 			all = errors.Join(all, err)
 		}
 	}

@@ -133,7 +133,7 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 	a.complete(ctx, thread, ev, to.st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
 	if fresh && opens {
-		a.working.begins(thread)
+		a.working.ours.Add(thread) // nobody said anything of it before
 	}
 	return a.Put(fresh, err)
 }
@@ -212,7 +212,7 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev api.Event) erro
 	if ev.Previous != nil && textOf(*ev.Previous) == textOf(now) {
 		return a.unfurled(ctx, *ev.Previous, now, api.ChangeKeys(eventID, "unfurl", ev.Channel, now.TS, when))
 	}
-	if a.order.overtaken(strings.Join([]string{"edit", ev.Channel, now.TS}, ":"), when) {
+	if a.overtaken(strings.Join([]string{"edit", ev.Channel, now.TS}, ":"), when) {
 		return nil
 	}
 	ref := api.RefOf(a.who().TeamID, ev.Channel, now.TS)
@@ -270,7 +270,7 @@ func (a *Adapter) reacted(ctx context.Context, c api.Callback, ev api.Event) err
 	if first, ok := a.parts.Get(r.On); ok { // people react to the message of an answer that they read last
 		r.On.ID = first
 	}
-	if a.order.overtaken(strings.Join([]string{"reaction", on.Channel, on.TS, ev.User, ev.Reaction}, ":"), ev.EventTS) {
+	if a.overtaken(strings.Join([]string{"reaction", on.Channel, on.TS, ev.User, ev.Reaction}, ":"), ev.EventTS) {
 		return nil // a vote that was taken back must not come back
 	}
 	what := ev.Type + ":" + ev.User + ":" + ev.Reaction
@@ -305,4 +305,13 @@ func (a *Adapter) patience(ev api.Event) time.Duration {
 func (a *Adapter) isMe(id string) bool {
 	who := a.who()
 	return id != "" && (id == who.UserID || id == who.BotID)
+}
+
+// overtaken notes that an event is heard, before it is put, and says whether a later one
+// about the same was heard before. Then it must not be put any more, whether the later one
+// was put so far or not: a reaction is put on and taken off, and only the last change holds.
+// Sockets don't keep the order of events, so Slack's time of an event decides.
+func (a *Adapter) overtaken(what, when string) bool {
+	at := api.SentAt(when)
+	return !at.IsZero() && !a.changed.Swap(what, func(last time.Time, _ bool) (time.Time, bool) { return at, !at.Before(last) })
 }

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -64,10 +63,10 @@ func TestDeliveredAgain(t *testing.T) {
 			o.fake.Disturb(fakeslack.Disturbance{Event: "reaction_added", Lose: true})
 			o.fake.React("U0BOB", general, at.ID, "white_check_mark")
 		}
-		on, _ := json.Marshal(api.Item{Type: "message", Channel: general, TS: at.ID}) // strings always marshal
-		ev := api.Event{Type: "reaction_added", User: "U0BOB", Reaction: "white_check_mark", EventTS: at.ID, Item: on}
+		payload := fmt.Sprintf(`{"event_id":"Ev0AGAIN%[2]s","event":{"type":"reaction_added","user":"U0BOB","reaction":"white_check_mark","event_ts":%[2]q,`+
+			`"item":{"type":"message","channel":%[1]q,"ts":%[2]q}}}`, general, at.ID)
 		acked := make(chan struct{})
-		o.a.receive(t.Context(), api.Envelope{Type: "events_api", EnvelopeID: "e", RetryAttempt: 1, ID: "Ev0AGAIN" + at.ID, Event: &ev}, func(context.Context, api.Envelope) { close(acked) })
+		o.a.receive(t.Context(), api.Envelope{Type: "events_api", EnvelopeID: "e", RetryAttempt: 1, Payload: []byte(payload)}, func(context.Context, api.Envelope) { close(acked) })
 		<-acked
 		var put bool
 		o.in.Do(func() { put = slices.ContainsFunc(o.in.Reactions, func(r chat.Reaction) bool { return r.On == at }) })

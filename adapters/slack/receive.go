@@ -64,7 +64,7 @@ func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(contex
 		ack(ctx, env)
 		return
 	}
-	c, ev, err := env.Read()
+	c, ev, err := api.ReadEvent(env.Payload)
 	if err != nil {
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)

@@ -25,9 +25,8 @@ type search struct {
 	since     time.Time         // before that all was heard, everywhere
 	found     []strand          // threads that somebody wrote in
 
-	mu   sync.Mutex
-	seen map[string]bool // known threads that a history told of
-	held map[string]bool // lanes with a message that could not be put
+	seen sync.Map // known threads that a history told of
+	held sync.Map // lanes with a message that could not be put: what follows it there waits for the next look
 }
 
 // room is a conversation, and since when it is looked at.
@@ -43,7 +42,7 @@ type strand struct {
 // newSearch begins a search. Events that were put side by side may be so much older
 // than the last of which is known that it was.
 func newSearch(a *Adapter, marks []chat.Watermark, since time.Time) *search {
-	s := &search{a: a, heard: map[string]bool{}, known: map[string]string{}, seen: map[string]bool{}, held: map[string]bool{}}
+	s := &search{a: a, heard: map[string]bool{}, known: map[string]string{}}
 	if !since.IsZero() {
 		s.since = since.Add(-unputBack)
 	}
@@ -117,15 +116,11 @@ func (s *search) room(ctx context.Context, channel, since string) error {
 			s.look(channel, ev, since)
 		}
 	}
-	msgs = slices.DeleteFunc(msgs, func(ev api.Event) bool { return !api.SentAt(ev.TS).After(from) || s.heardOf(channel, ev) })
+	msgs = slices.DeleteFunc(msgs, func(ev api.Event) bool {
+		_, known := s.known[channel+" "+ev.TS] // to put it again would be to look up who wrote it, for each of thousands
+		return known || !api.SentAt(ev.TS).After(from)
+	})
 	return errors.Join(s.proveBelow(ctx, channel, msgs), s.overdue(ctx, channel, msgs))
-}
-
-// heardOf says whether a message opened a thread that the bot knows: to put it again
-// would be to look up who wrote it, for each of thousands.
-func (s *search) heardOf(channel string, ev api.Event) bool {
-	_, known := s.known[channel+" "+ev.TS]
-	return known
 }
 
 // look notes a message that may open a thread, where somebody wrote in that.
@@ -136,28 +131,12 @@ func (s *search) look(channel string, ev api.Event, since string) {
 	}
 	last, known := s.known[channel+" "+ev.TS]
 	if known {
-		s.mu.Lock()
-		s.seen[channel+" "+ev.TS] = true
-		s.mu.Unlock()
+		s.seen.Store(channel+" "+ev.TS, true)
 		since = last
 	}
 	if latest.After(api.SentAt(since)) && (!known || latest.After(s.since)) {
 		s.found = append(s.found, strand{channel, ev.TS, since, latest})
 	}
-}
-
-// hold notes that a message of a lane could not be put: what follows it there waits for
-// the next look.
-func (s *search) hold(lane string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held[lane] = true
-}
-
-func (s *search) holds(lane string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.held[lane]
 }
 
 // take gives what was found since it was asked last.
@@ -179,10 +158,7 @@ func (s *search) threads(ctx context.Context, found []strand) error {
 func (s *search) unseen(ctx context.Context, marks []chat.Watermark) error {
 	return each(ctx, marks[:min(len(marks), mostThreads)], func(m chat.Watermark) error {
 		channel := api.ChannelOf(m.Thread.Channel)
-		s.mu.Lock()
-		seen := s.seen[channel+" "+m.Thread.Root]
-		s.mu.Unlock()
-		if m.Thread.Root == "" || seen {
+		if _, seen := s.seen.Load(channel + " " + m.Thread.Root); m.Thread.Root == "" || seen {
 			return nil
 		}
 		return s.replies(ctx, channel, m.Thread.Root, m.Last.ID)

@@ -203,7 +203,7 @@ func TestManySigns(t *testing.T) {
 		all = append(all, thread(general, o.fake.Say("U0ADA", general, "hi")))
 	}
 	for _, th := range all {
-		o.a.working.begins(th)
+		o.a.working.ours.Add(th)
 		o.a.Working(th, chat.Work{What: "Thinking"})
 	}
 	for _, th := range all {
@@ -251,7 +251,7 @@ func TestSignsAtOnce(t *testing.T) {
 		go func() { _ = a.web.Out.Run(ctx) }()
 		for i := range 32 {
 			th := thread(general, fmt.Sprintf("1795614447.%06d", i))
-			a.working.begins(th)
+			a.working.ours.Add(th)
 			a.Sign(th, chat.Work{What: "Thinking"})
 		}
 		time.Sleep(time.Second)

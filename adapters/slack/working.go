@@ -10,6 +10,7 @@ import (
 	"nod/adapters/slack/api"
 	"nod/adapters/slack/layout"
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/outbox"
 	"nod/chat/retry"
 )
@@ -46,8 +47,8 @@ const (
 type working struct {
 	mu    sync.Mutex
 	at    map[chat.ThreadID]*sign
-	ours  map[chat.ThreadID]bool // that began in this process, or that it said something of
-	spent []time.Time            // when sessions were called
+	ours  bounded.Map[chat.ThreadID, bool] // that began in this process, or that it said something of
+	spent []time.Time                      // when sessions were called
 	calls sync.WaitGroup
 	ctx   context.Context // of these: the outbox that makes them
 	stop  context.CancelFunc
@@ -67,26 +68,7 @@ type sign struct {
 
 func newWorking() *working {
 	ctx, stop := context.WithCancel(context.Background())
-	return &working{at: map[chat.ThreadID]*sign{}, ours: map[chat.ThreadID]bool{}, ctx: ctx, stop: stop}
-}
-
-// begins notes that a thread begins in this process, so that nobody said anything of it
-// before.
-func (w *working) begins(thread chat.ThreadID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.own(thread)
-}
-
-// mostOurs is of how many threads it is known what they show.
-const mostOurs = 10_000
-
-// own notes that what a thread shows is known. The mutex is held.
-func (w *working) own(thread chat.ThreadID) {
-	if len(w.ours) >= mostOurs {
-		clear(w.ours)
-	}
-	w.ours[thread] = true
+	return &working{at: map[chat.ThreadID]*sign{}, ctx: ctx, stop: stop}
 }
 
 // Sign shows what the bot does now.
@@ -100,7 +82,7 @@ func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
 			return
 		}
 		s = &sign{}
-		if !w.ours[thread] {
+		if _, ours := w.ours.Get(thread); !ours {
 			s.session = unclear
 		}
 		w.at[thread] = s
@@ -275,7 +257,7 @@ func (a *Adapter) shows(thread chat.ThreadID, c told, err error) {
 	w := a.working
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.own(thread)
+	w.ours.Add(thread)
 	s := w.at[thread]
 	switch {
 	case !c.session:

@@ -1,5 +1,5 @@
 // Package bounded caches recent values in bounded room. Such
-// a memory only saves work: a [Map] that is full forgets everything, and its owner has
+// a memory only saves work: a [Map] that is full forgets its older half, and its owner has
 // to do right without it.
 package bounded
 
@@ -8,23 +8,30 @@ import (
 	"sync"
 )
 
-// most is how many entries a Map holds that says nothing else.
+// most is how many entries a Map surely holds that says nothing else.
 const most = 10_000
 
-// Map is a map of up to Most entries; 0 is 10,000. The zero Map is ready. All methods
-// may be called concurrently.
+// Map is a map that holds the latest Most entries, and never more than twice as many; 0 is
+// 10,000. The zero Map is ready. All methods may be called concurrently.
 type Map[K comparable, V any] struct {
 	Most int
 
-	mu sync.Mutex
-	of map[K]V
+	mu           sync.Mutex
+	latest, past map[K]V
 }
 
 // Get returns the value of k.
 func (m *Map[K, V]) Get(k K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v, ok := m.of[k]
+	return m.get(k)
+}
+
+func (m *Map[K, V]) get(k K) (V, bool) {
+	v, ok := m.latest[k]
+	if !ok {
+		v, ok = m.past[k]
+	}
 	return v, ok
 }
 
@@ -32,8 +39,9 @@ func (m *Map[K, V]) Get(k K) (V, bool) {
 func (m *Map[K, V]) Take(k K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v, ok := m.of[k]
-	delete(m.of, k)
+	v, ok := m.get(k)
+	delete(m.latest, k)
+	delete(m.past, k)
 	return v, ok
 }
 
@@ -50,14 +58,14 @@ func (m *Map[K, V]) Add(k K) bool {
 func (m *Map[K, V]) Swap(k K, next func(was V, ok bool) (V, bool)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	was, ok := m.of[k]
+	was, ok := m.get(k)
 	v, change := next(was, ok)
 	if !change {
 		return false
 	}
-	if m.of == nil || len(m.of) >= cmp.Or(m.Most, most) {
-		m.of = map[K]V{}
+	if m.latest == nil || len(m.latest) >= cmp.Or(m.Most, most) {
+		m.latest, m.past = map[K]V{}, m.latest
 	}
-	m.of[k] = v
+	m.latest[k] = v
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/chat/bounded"
 )
 
 // Ballot gives an adapter's votes. Its functions are called concurrently for different
@@ -32,12 +33,10 @@ type Ballot struct {
 type Votes struct {
 	ballot Ballot
 
-	mu    sync.Mutex
-	put   map[vote]bool      // found on the card, and put
-	taken map[vote]int       // found removed, and put when the log had so many votes
-	last  map[vote]time.Time // heard lately
-	past  map[vote]time.Time // heard before those
+	found bounded.Map[vote, finding]
+	heard bounded.Map[vote, time.Time]
 
+	mu    sync.Mutex
 	looks int // started looks at all approvals
 	cards map[chat.MessageRef]card
 }
@@ -60,26 +59,22 @@ type vote struct {
 
 func voteOf(r chat.Reaction) vote { return vote{r.On, r.By.ID, r.Emoji} }
 
-// mostVotes limits the remembered votes. A forgotten vote is put once more.
-const mostVotes = 10_000
+// finding is what a look found of a vote, and put when the log had so many votes.
+type finding struct {
+	removed bool
+	votes   int
+}
 
 // NewVotes makes Votes for a platform.
 func NewVotes(b Ballot) *Votes {
-	return &Votes{ballot: b, put: map[vote]bool{}, taken: map[vote]int{}, last: map[vote]time.Time{}, cards: map[chat.MessageRef]card{}}
+	return &Votes{ballot: b, cards: map[chat.MessageRef]card{}}
 }
 
 // Heard notes a reaction that the platform just delivered, before it is put: it is
 // newer than the view of a running look.
 func (v *Votes) Heard(r chat.Reaction) {
-	at := v.ballot.Now()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.last) >= mostVotes { // forget the older half
-		v.last, v.past = map[vote]time.Time{}, v.last
-	}
-	v.last[voteOf(r)] = at
-	delete(v.put, voteOf(r))
-	delete(v.taken, voteOf(r))
+	v.heard.Put(voteOf(r), v.ballot.Now())
+	v.found.Take(voteOf(r))
 }
 
 // LookAll looks at all waiting approvals, one after the other as they are listed: a
@@ -261,7 +256,7 @@ func (v *Votes) putAll(ctx context.Context, s sight, all []chat.Reaction) (appro
 		if err := v.ballot.Put(ctx, r, s.began); err != nil {
 			return approved, err
 		}
-		v.noteDone(r, s.of.Votes)
+		v.found.Put(voteOf(r), finding{r.Removed, s.of.Votes})
 		approved = approved || !r.Removed && slices.Contains(s.of.Approve, r.Emoji)
 	}
 	return approved, nil
@@ -272,35 +267,9 @@ func (v *Votes) putAll(ctx context.Context, s sight, all []chat.Reaction) (appro
 // has moved on. Until then it takes back the same approval; afterwards another process
 // may have heard a new one.
 func (v *Votes) stale(r chat.Reaction, began time.Time, votes int) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	at, ok := v.last[voteOf(r)]
-	if !ok {
-		at, ok = v.past[voteOf(r)]
-	}
-	if ok && !at.Before(began) {
+	if at, ok := v.heard.Get(voteOf(r)); ok && !at.Before(began) {
 		return true
 	}
-	if !r.Removed {
-		return v.put[voteOf(r)]
-	}
-	then, known := v.taken[voteOf(r)]
-	return known && then == votes
-}
-
-// noteDone notes a put reaction.
-func (v *Votes) noteDone(r chat.Reaction, votes int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.put)+len(v.taken) >= mostVotes {
-		clear(v.put)
-		clear(v.taken)
-	}
-	if r.Removed {
-		delete(v.put, voteOf(r))
-		v.taken[voteOf(r)] = votes
-		return
-	}
-	delete(v.taken, voteOf(r))
-	v.put[voteOf(r)] = true
+	then, known := v.found.Get(voteOf(r))
+	return known && then.removed == r.Removed && (!r.Removed || then.votes == votes)
 }

@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"chat":                      {},
 	"chat/markdown":             {"chat"},
 	"chat/outbox":               {"chat", "chat/bounded"},
-	"chat/catchup":              {"chat"},
+	"chat/catchup":              {"chat", "chat/bounded"},
 	"chat/inbound":              {},
 	"chat/intake":               {"chat", "chat/picture"},
 	"chat/picture":              {"chat"},

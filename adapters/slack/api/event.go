@@ -18,43 +18,15 @@ type Envelope struct {
 	Payload      json.RawMessage `json:"payload"`
 	RetryAttempt int             `json:"retry_attempt"`
 
-	Answer any    // goes along with the acknowledgement; nil: nothing
-	Event  *Event // the event in it, where that was read with the frame
-	ID     string // of the event
+	Answer any `json:"-"` // goes along with the acknowledgement; nil: nothing
 }
 
-// ReadEnvelope reads a frame. Nearly all bear events, which are read in one go: what
-// is looked at as raw JSON first is gone through twice more at each level. Any other
-// frame, and an event of an odd shape, is read a level at a time.
-func ReadEnvelope(frame []byte) (Envelope, error) {
-	var whole struct {
-		Type         string `json:"type"`
-		EnvelopeID   string `json:"envelope_id"`
-		RetryAttempt int    `json:"retry_attempt"`
-		Payload      struct {
-			Type    string `json:"type"`
-			EventID string `json:"event_id"`
-			Event   *Event `json:"event"`
-		} `json:"payload"`
+// ReadEnvelope reads a frame.
+func ReadEnvelope(frame []byte) (env Envelope, err error) {
+	if err = json.Unmarshal(frame, &env); err != nil {
+		err = Malformed("frame", err)
 	}
-	err := json.Unmarshal(frame, &whole)
-	in := whole.Payload
-	if err == nil && whole.Type == "events_api" && in.Type != RateLimited && in.Event != nil {
-		return Envelope{Type: whole.Type, EnvelopeID: whole.EnvelopeID, RetryAttempt: whole.RetryAttempt, Event: in.Event, ID: in.EventID}, nil
-	}
-	var env Envelope
-	if err := json.Unmarshal(frame, &env); err != nil {
-		return env, Malformed("frame", err)
-	}
-	return env, nil
-}
-
-// Read gives the event of an events_api envelope.
-func (e Envelope) Read() (Callback, Event, error) {
-	if e.Event == nil {
-		return ReadEvent(e.Payload)
-	}
-	return Callback{EventID: e.ID}, *e.Event, e.Event.check()
+	return env, err
 }
 
 // RateLimited is a callback without an event.
@@ -96,7 +68,6 @@ type Event struct {
 	Metadata    json.RawMessage `json:"metadata"`
 	Edited      json.RawMessage `json:"edited"`
 	Reaction    string          `json:"reaction"`
-	Reactions   json.RawMessage `json:"reactions"`
 	Item        json.RawMessage `json:"item"`
 	Tab         string          `json:"tab"`
 	ActionToken string          `json:"action_token"` // searches with the author's eyes; older apps get it in Assistant

@@ -91,7 +91,10 @@ func (w *Client) Call(ctx context.Context, r Request) error {
 			}
 			err := w.once(ctx, r)
 			if Dead(err) {
-				w.died()
+				select {
+				case w.Dead <- struct{}{}:
+				default:
+				}
 			}
 			if r.Then != nil {
 				r.Then(err)
@@ -181,7 +184,6 @@ type Error struct {
 	OK       bool            `json:"ok"`
 	Code     string          `json:"error"`
 	Needed   string          `json:"needed"`
-	Provided string          `json:"provided"`
 	Errors   json.RawMessage `json:"errors"`
 	Metadata struct {
 		Messages []string `json:"messages"`
@@ -209,14 +211,6 @@ func Troubled(err error) string {
 	var t ownTrouble
 	_ = errors.As(err, &t)
 	return string(t)
-}
-
-// died notes that Slack refused the token.
-func (w *Client) died() {
-	select {
-	case w.Dead <- struct{}{}:
-	default:
-	}
 }
 
 // Code is Slack's word for a refusal; "" for any other error.
@@ -321,31 +315,26 @@ var tiers = map[string]int{
 func Budget(bucket string, limits map[string]int, pace float64) outbox.Budget {
 	method, channel, _ := strings.Cut(bucket, " ")
 	set := limits[method]
+	n := cmp.Or(set, tiers[method], 100)
+	if channel != "" {
+		n = cmp.Or(set, 60)
+	}
+	burst := n * 2 / 5
 	switch {
 	case method == outbox.Everything:
 		return outbox.Budget{}
 	case method == "chat.postMessage" && channel != "":
-		n := cmp.Or(set, 60)
-		return window(n, max(3, n/20), pace)
+		burst = max(3, n/20)
 	case method == "chat.postMessage":
-		n := max(set, 300)
-		return window(n, n/15, pace)
+		n = max(set, 300)
+		burst = n / 15
 	case channel != "":
-		n := cmp.Or(set, 60)
-		return window(n, max(1, n/2), pace)
+		burst = max(1, n/2)
+	case method == "agents.sessions.setStatus": // many questions at once each show within a second that they were heard
+		burst = n * 4 / 5
+	case method == "users.info", method == "conversations.history", method == "assistant.search.context":
+		burst = n // what people wait for is asked at once: who they are, what they said while nobody listened, and what others did
 	}
-	n := cmp.Or(set, tiers[method], 100)
-	if method == "agents.sessions.setStatus" {
-		return window(n, n*4/5, pace) // many questions at once each show within a second that they were heard
-	}
-	if method == "users.info" || method == "conversations.history" || method == "assistant.search.context" {
-		return window(n, n, pace) // what people wait for is asked at once: who they are, what they said while nobody listened, and what others did
-	}
-	return window(n, n*2/5, pace)
-}
-
-// window allows so many calls a minute, some of them at once.
-func window(n, burst int, pace float64) outbox.Budget {
 	return outbox.Window(n, time.Duration(float64(time.Minute)/pace), burst)
 }
 

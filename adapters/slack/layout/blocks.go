@@ -21,11 +21,10 @@ const (
 	MostSection  = 3000
 	mostTitle    = 150
 	mostBlocks   = 50
-	mostMarkdown = 12_000 // of all markdown blocks of a message together
-	MostFallback = 3900   // of the text beside blocks
-	MostEdit     = 3900   // bytes of any text in an edit: 4000, and no more of other scripts
-	mostChildren = 10     // of a container
-	MostModal    = 100    // blocks of a modal
+	MostFallback = 3900 // of the text beside blocks
+	MostEdit     = 3900 // bytes of any text in an edit: 4000, and no more of other scripts
+	mostChildren = 10   // of a container
+	MostModal    = 100  // blocks of a modal
 )
 
 // Form is one way to write a message: blocks, and the text for notifications

@@ -41,7 +41,7 @@ func Check(ctx context.Context, o slack.Options, rules []string) ([]string, erro
 		found = append(found, "sockets can be opened")
 	}
 	found = append(found, tryForms(ctx, w)...)
-	for _, rule := range unique(rules) {
+	for _, rule := range slices.Compact(slices.Sorted(slices.Values(rules))) {
 		note, failed := look(ctx, w, rule)
 		found, err = append(found, note), errors.Join(err, failed)
 	}
@@ -182,8 +182,6 @@ func withHint(err error, kind string) error {
 	}
 	return err
 }
-
-func unique(rules []string) []string { return slices.Compact(slices.Sorted(slices.Values(rules))) }
 
 // look looks up whom or which place a rule means. Another platform's is nobody here.
 func look(ctx context.Context, w *api.Client, rule string) (note string, failed error) {
