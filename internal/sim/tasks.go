@@ -75,7 +75,7 @@ func (l *ledger) hold(b memory.Held, fail complain) {
 	l.learns(b.Call)
 	switch k := l.calls[b.Call]; {
 	case k == nil || len(k.results) > 0: // it is too late
-	case k.started == nil:
+	case k.started == nil && !l.c.lost: // else the store may have lost that it was
 		fail(ruleTasks, "%s is held as %s, and never started", b.Call, b.Handle.Key)
 	case !slices.Contains(k.handles, b.Handle.Key): // else it comes by letter, too
 		k.held, k.handles = &b.Handle, append(k.handles, b.Handle.Key)
