@@ -126,13 +126,13 @@ func (j *journal) add(d *decision) {
 
 // decided is the view of decisions.
 type decided struct {
-	Rows       []decidedRow
-	Next, Prev string
-	Older      int // decisions that the page does not keep
-	Signed     string
-	Sound      bool
-	Found      string // by a check that was asked for
-	Check      bool   // that can be asked for
+	Rows []decidedRow
+	pages
+	Older  int // decisions that the page does not keep
+	Signed string
+	Sound  bool
+	Found  string // by a check that was asked for
+	Check  bool   // that can be asked for
 }
 
 type decidedRow struct {
@@ -146,17 +146,13 @@ type decidedRow struct {
 }
 
 // decided lists what was decided, the newest first.
-func (p *Page) decided(r *http.Request) (any, error) {
-	page, err := number(r, "page")
-	if err != nil {
-		return nil, err
-	}
+func (p *Page) decided(r *http.Request, page int) (any, error) {
 	names, err := memory.NamesOf(r.Context(), p.o.Store)
 	if err != nil {
 		return nil, err
 	}
 	var out decided
-	found, err := p.decisions(r, names, &out, int(page))
+	found, err := p.decisions(r, names, &out, page)
 	if err != nil {
 		return nil, err
 	}
@@ -182,22 +178,15 @@ func (p *Page) decisions(r *http.Request, names memory.Names, out *decided, page
 	f, skip := filterOf(r), page*pageSize
 	for _, d := range slices.Backward(p.journal.rows) {
 		switch {
-		case !p.fits(f, d, names):
+		case len(found) > pageSize || !p.fits(f, d, names):
 		case skip > 0:
 			skip--
-		case len(found) == pageSize:
-			out.Next = pageURL(r, page+1)
 		default:
 			found = append(found, *d)
 		}
-		if out.Next != "" {
-			break
-		}
 	}
-	if page > 0 {
-		out.Prev = pageURL(r, page-1)
-	}
-	return found, nil
+	out.pages = pagesOf(r, page, len(found) > pageSize)
+	return found[:min(len(found), pageSize)], nil
 }
 
 // fits says whether a filter lets a decision through. People go by the names that the

@@ -51,8 +51,19 @@ const (
 	stateWaits = "waits for people"
 )
 
-// pageURL is the address of another page of what a request asks for.
-func pageURL(r *http.Request, page int) string { return address(r, "page", strconv.Itoa(page)) }
+// pages are the addresses of what follows a page of a list, and of what comes before.
+type pages struct{ Next, Prev string }
+
+// pagesOf gives those of a page of what a request asks for; more says that something follows.
+func pagesOf(r *http.Request, page int, more bool) (p pages) {
+	if more {
+		p.Next = address(r, "page", strconv.Itoa(page+1))
+	}
+	if page > 0 {
+		p.Prev = address(r, "page", strconv.Itoa(page-1))
+	}
+	return p
+}
 
 // address is what a request asks for with other parameters, which come in pairs.
 func address(r *http.Request, pairs ...string) string {

@@ -45,9 +45,9 @@ func (p *Page) at(thread chat.ThreadID, known known) at {
 
 // waiting is the view of approvals that wait.
 type waiting struct {
-	Rows       []waitingRow
-	Next, Prev string // addresses of what follows and comes before
-	Seen       int    // with a filter: how many were looked at; 0: all of this page
+	Rows []waitingRow
+	pages
+	Seen int // with a filter: how many were looked at; 0: all of this page
 }
 
 type waitingRow struct {
@@ -70,20 +70,16 @@ const filtered = 500
 
 // waiting lists the approvals that wait, of all processes: a page in the order of the
 // store, the oldest of it first.
-func (p *Page) waiting(r *http.Request) (any, error) {
-	page, err := number(r, "page")
-	if err != nil {
-		return nil, err
-	}
+func (p *Page) waiting(r *http.Request, page int) (any, error) {
 	f, size := filterOf(r), pageSize
 	if f.Any() {
 		size = filtered
 	}
-	pending, more, err := p.pending(r.Context(), p.platforms(f), int(page)*size, size)
+	pending, more, err := p.pending(r.Context(), p.platforms(f), page*size, size)
 	if err != nil {
 		return nil, err
 	}
-	var out waiting
+	out := waiting{pages: pagesOf(r, page, more)}
 	if out.Rows, err = p.waitingRows(r, pending); err != nil {
 		return nil, err
 	}
@@ -91,12 +87,6 @@ func (p *Page) waiting(r *http.Request) (any, error) {
 		out.Seen = len(pending)
 	}
 	slices.SortStableFunc(out.Rows, func(a, b waitingRow) int { return a.Asked.Compare(b.Asked) })
-	if more {
-		out.Next = pageURL(r, int(page)+1)
-	}
-	if page > 0 {
-		out.Prev = pageURL(r, int(page)-1)
-	}
 	return out, nil
 }
 
@@ -208,7 +198,7 @@ const looked = 200
 
 // live lists the threads with a turn that is not over, among those that were touched
 // last.
-func (p *Page) live(r *http.Request) (any, error) {
+func (p *Page) live(r *http.Request, _ int) (any, error) {
 	f := filterOf(r)
 	q := memory.ListQuery{Platforms: p.platforms(f), Most: looked}
 	if err := after(r, &q); err != nil {
@@ -280,7 +270,7 @@ type health struct {
 	Ready bool
 }
 
-func (p *Page) health(r *http.Request) (any, error) {
+func (p *Page) health(r *http.Request, _ int) (any, error) {
 	out := health{Facts: p.o.Facts}
 	if p.o.Health == nil {
 		return out, nil

@@ -181,12 +181,15 @@ type mistake struct{ error }
 
 // view draws what a view finds; a part of it alone where the page's script asks so.
 // A wrong request gets its words inside the frame.
-func (p *Page) view(name string, find func(*http.Request) (any, error)) http.HandlerFunc {
+func (p *Page) view(name string, find func(r *http.Request, page int) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := screen{View: name, Views: views, Texts: p.o.Texts, Now: p.o.Now(), Asked: p.word(r.URL.Query().Get("id")), Filter: filterOf(r), States: states[name], Platforms: p.o.Platforms}
 		status := http.StatusOK
-		var err error
-		if s.Body, err = find(r); err != nil {
+		page, err := number(r, "page")
+		if err == nil {
+			s.Body, err = find(r, int(min(page, 1<<32)))
+		}
+		if err != nil {
 			status, s.Wrong = p.fault(name, err)
 			s.Body = nil
 		}

@@ -392,6 +392,7 @@ func TestTextAsName(t *testing.T) {
 func TestHealth(t *testing.T) {
 	o := openOffice(t, func(o *Options) { o.Facts = [][2]string{{"version", "1.2"}} })
 	holds(t, o.get("/health"), "Not ready", "not connected", "<th>store</th><td>ok</td>", "1.2")
+	holds(t, o.get("/spent?page=4000000000000000001"), `rel="prev"`) // far behind the last one
 }
 
 // Nothing on the page changes anything, and nobody comes in from elsewhere.

@@ -18,15 +18,15 @@ const spentDays = 7 // of the view
 
 // spent is the view of what was used.
 type spent struct {
-	By, Day        string
-	From, To       string // the days of it
-	Ways, Days     []choice
-	Rows           []spentRow
-	Total          spentRow
-	Money          bool
-	Left           int
-	Next, Previous string
-	CSV            string
+	By, Day    string
+	From, To   string // the days of it
+	Ways, Days []choice
+	Rows       []spentRow
+	Total      spentRow
+	Money      bool
+	Left       int
+	pages
+	CSV string
 }
 
 // choice is a link to the same view in another way.
@@ -53,25 +53,15 @@ type spentRow struct {
 var ways = []string{"person", "channel", "thread", "model", "day"}
 
 // spent adds up by person, channel, thread or model of a day, or by day.
-func (p *Page) spent(r *http.Request) (any, error) {
+func (p *Page) spent(r *http.Request, page int) (any, error) {
 	now := p.o.Now().UTC()
-	page, err := number(r, "page")
-	if err != nil {
-		return nil, err
-	}
 	v, rows, err := p.summed(r, now)
 	if err != nil {
 		return nil, err
 	}
-	from := min(int(page)*pageSize, len(rows))
+	from := min(page*pageSize, len(rows))
 	to := min(from+pageSize, len(rows))
-	v.Rows = rows[from:to]
-	if to < len(rows) {
-		v.Next = pageURL(r, int(page)+1)
-	}
-	if page > 0 {
-		v.Previous = pageURL(r, int(page)-1)
-	}
+	v.Rows, v.pages = rows[from:to], pagesOf(r, page, to < len(rows))
 	if err := p.limits(r.Context(), &v, now); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type threadRow struct {
 }
 
 // thread is the view of one thread at one of its entries; without one, a list.
-func (p *Page) thread(r *http.Request) (any, error) {
+func (p *Page) thread(r *http.Request, _ int) (any, error) {
 	name := strings.TrimSpace(r.URL.Query().Get("id"))
 	if name == "" {
 		return p.threads(r)

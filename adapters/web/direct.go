@@ -36,12 +36,8 @@ func (a *Adapter) Direct(thread chat.ThreadID) bool { return isDirect(thread.Cha
 
 // Partner is the person with whom it is one.
 func (a *Adapter) Partner(_ context.Context, thread chat.ThreadID) chat.UserID {
-	for _, p := range People {
-		if thread == directOf(p.ID) {
-			return p.ID
-		}
-	}
-	return ""
+	p, _ := first(People, func(p chat.User) bool { return thread == directOf(p.ID) })
+	return p.ID
 }
 
 // People lists who of the people of the page is named.
@@ -80,10 +76,8 @@ func (a *Adapter) Link(context.Context, chat.ThreadID, chat.MessageRef) string {
 // Visit is what a person sees: all channels, and their own conversation with nod.
 func (a *Adapter) Visit(_ context.Context, _ chat.ThreadID, who chat.User) (chat.Visit, error) {
 	return chat.Visit{
-		Who: who,
-		Sees: func(t chat.ThreadID) bool {
-			return view{Me: who}.reads(t)
-		},
+		Who:    who,
+		Sees:   view{Me: who}.reads,
 		Member: func(context.Context, chat.ThreadID, string) (bool, error) { return false, nil },
 		Link: func(t chat.ThreadID, ref chat.MessageRef) string {
 			return "http://" + a.listens.Addr().String() + view{Me: who}.to(t, ref)

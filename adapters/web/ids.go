@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
+	"slices"
 	"strings"
 
 	"nod/chat"
@@ -23,12 +25,16 @@ var People = []chat.User{{ID: "ada", Name: "ada"}, {ID: "ben", Name: "ben"}, {ID
 
 // person finds somebody by id.
 func person(id string) (chat.User, bool) {
-	for _, p := range People {
-		if string(p.ID) == id {
-			return p, true
-		}
+	return first(People, func(p chat.User) bool { return string(p.ID) == id })
+}
+
+// first gives the first of all that is meant; ok is false where none is.
+func first[T any](all []T, meant func(T) bool) (found T, ok bool) {
+	i := slices.IndexFunc(all, meant)
+	if i < 0 {
+		return found, false
 	}
-	return chat.User{}, false
+	return all[i], true
 }
 
 // threadID names a conversation: the message that began it, in its channel. A
@@ -63,17 +69,9 @@ func newID() string { return strings.ToLower(rand.Text()) }
 
 // cleanID takes the id that a form was given when it was made. A form that is
 // sent twice has the same, and so counts once.
-func cleanID(s string) (string, bool) {
-	if len(s) < 8 || len(s) > 64 {
-		return "", false
-	}
-	for _, r := range s {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
-			return "", false
-		}
-	}
-	return s, true
-}
+func cleanID(s string) (string, bool) { return s, idPattern.MatchString(s) }
+
+var idPattern = regexp.MustCompile(`^[a-z0-9-]{8,64}$`)
 
 // eventID names what a form did.
 func eventID(kind, form string) string { return Platform + "/" + kind + "/" + form }

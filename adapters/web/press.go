@@ -56,31 +56,27 @@ func told(ans front.Answer) error {
 }
 
 // press takes in a click on a button.
-func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	if err != nil {
-		return v, err
-	}
+func (a *Adapter) press(r *http.Request, v view, it item, id string) error {
 	c := clickOn(r, it, v, front.Verb(r.PostForm.Get("what")), id)
 	votes := c.Verb != front.TryAgain && c.Verb != front.Stop
 	switch {
 	case !slices.Contains(presses, c.Verb) || votes && c.Emoji == "":
-		return v, wrong{http.StatusBadRequest, "There is no such button."}
+		return wrong{http.StatusBadRequest, "There is no such button."}
 	case outdated(r, it, chat.Reaction{Emoji: c.Emoji}):
-		return v, errOutdated
+		return errOutdated
 	}
 	ans, err := a.Click(r.Context(), c)
 	switch {
 	case err != nil:
-		return v, err
+		return err
 	case ans.Form != nil:
 		a.board.change(it.ref, func(it *item) bool { it.open(v.Me.ID, ans.Form); return true })
 	case votes && !c.Verb.Codes() && it.waiting(): // a vote is seen as the emoji that it stands for, and is taken back by that
 		a.board.change(it.ref, func(it *item) bool { return it.react(c.Emoji, v.Me.ID, false) })
 	case c.Verb == front.Stop: // which is seen
-		return v, nil
+		return nil
 	}
-	return v, told(ans)
+	return told(ans)
 }
 
 // openForm shows the form that asks why somebody denied a call.
@@ -101,20 +97,16 @@ func (it *item) open(who chat.UserID, f *front.Form) {
 
 // editAgain opens the form of a call of a turn that is over, for whoever clicked alone.
 // Sending it runs the call again, as theirs; whether it can be is found out by the click.
-func (a *Adapter) editAgain(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	switch {
-	case err != nil:
-		return v, err
-	case it.post == nil || it.post.Steps == nil:
-		return v, wrong{http.StatusConflict, "There is no call to be run again here."}
+func (a *Adapter) editAgain(r *http.Request, v view, it item, id string) error {
+	if it.post == nil || it.post.Steps == nil {
+		return wrong{http.StatusConflict, "There is no call to be run again here."}
 	}
 	ans, err := a.Click(r.Context(), clickOn(r, it, v, front.Rerun, id))
 	if err != nil || ans.Form == nil {
-		return v, cmp.Or(err, told(ans))
+		return cmp.Or(err, told(ans))
 	}
 	a.board.change(it.ref, func(it *item) bool { it.open(v.Me.ID, ans.Form); return true })
-	return v, nil
+	return nil
 }
 
 // sheet is a form below a message.
@@ -147,14 +139,10 @@ var sheets = map[string]sheet{
 }
 
 // sent takes in a form, and closes it where nothing is wrong with it.
-func (a *Adapter) sent(sh sheet) func(r *http.Request, v view, id string) (view, error) {
-	return func(r *http.Request, v view, id string) (view, error) {
-		it, err := a.on(r)
-		switch {
-		case err != nil:
-			return v, err
-		case !sh.stands(it, v.Me.ID):
-			return v, wrong{http.StatusConflict, sh.absent}
+func (a *Adapter) sent(sh sheet) taker {
+	return about(a.on, func(r *http.Request, v view, it item, id string) error {
+		if !sh.stands(it, v.Me.ID) {
+			return wrong{http.StatusConflict, sh.absent}
 		}
 		s := front.Sent{Click: clickOn(r, it, v, sh.verb, id), Text: strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))}
 		s.ID = eventID("form", s.ID)
@@ -171,6 +159,6 @@ func (a *Adapter) sent(sh sheet) func(r *http.Request, v view, id string) (view,
 		if err == nil {
 			a.board.change(it.ref, func(it *item) bool { sh.closes(it, v.Me.ID); return true })
 		}
-		return v, err
-	}
+		return err
+	})
 }

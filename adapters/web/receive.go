@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,8 +34,22 @@ type wrong struct {
 
 func (w wrong) Error() string { return w.say }
 
-// form handles a form: do takes it in, and says which view to go on with.
-func (a *Adapter) form(do func(r *http.Request, v view, id string) (view, error)) http.HandlerFunc {
+// taker takes in a form, and says which view to go on with.
+type taker func(r *http.Request, v view, id string) (view, error)
+
+// about takes in a form that is about an item, which find finds.
+func about(find func(*http.Request, view) (item, error), do func(r *http.Request, v view, it item, id string) error) taker {
+	return func(r *http.Request, v view, id string) (view, error) {
+		it, err := find(r, v)
+		if err == nil {
+			err = do(r, v, it, id)
+		}
+		return v, err
+	}
+}
+
+// form handles a form, which do takes in.
+func (a *Adapter) form(do taker) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// A browser that sends a file slowly is no reason to give up on it.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Minute))
@@ -58,7 +71,7 @@ func (a *Adapter) form(do func(r *http.Request, v view, id string) (view, error)
 	}
 }
 
-func (a *Adapter) take(r *http.Request, do func(r *http.Request, v view, id string) (view, error)) (view, error) {
+func (a *Adapter) take(r *http.Request, do taker) (view, error) {
 	err := r.ParseMultipartForm(inMemory)
 	if errors.Is(err, http.ErrNotMultipart) {
 		err = r.ParseForm()
@@ -176,7 +189,7 @@ func beginning(h *multipart.FileHeader, n int64) ([]byte, error) {
 }
 
 // on finds the message that a form is about.
-func (a *Adapter) on(r *http.Request) (item, error) {
+func (a *Adapter) on(r *http.Request, _ view) (item, error) {
 	var ref chat.MessageRef
 	if err := ref.UnmarshalText([]byte(r.PostForm.Get("ref"))); err != nil {
 		return item{}, wrong{http.StatusBadRequest, "There is no such message."}
@@ -192,25 +205,21 @@ func (a *Adapter) on(r *http.Request) (item, error) {
 }
 
 // react takes in an emoji that somebody put on a message, or took back.
-func (a *Adapter) react(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	if err != nil {
-		return v, err
-	}
+func (a *Adapter) react(r *http.Request, v view, it item, id string) error {
 	removed := r.PostForm.Get("removed")
 	emoji := chat.NormalEmoji(cmp.Or(removed, r.PostForm.Get("emoji")))
 	if emoji == "" || len(emoji) > mostEmoji {
-		return v, wrong{http.StatusBadRequest, "That is no emoji."}
+		return wrong{http.StatusBadRequest, "That is no emoji."}
 	}
 	put := chat.Reaction{On: it.ref, By: v.Me, Emoji: emoji, Removed: removed != ""}
 	if outdated(r, it, put) {
-		return v, errOutdated
+		return errOutdated
 	}
 	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("reaction", id)); err != nil {
-		return v, fmt.Errorf("put a reaction: %w", err)
+		return fmt.Errorf("put a reaction: %w", err)
 	}
 	a.board.change(it.ref, func(it *item) bool { return it.react(emoji, v.Me.ID, put.Removed) })
-	return v, nil
+	return nil
 }
 
 // errOutdated says that somebody would approve what they have not seen.
@@ -224,6 +233,5 @@ func outdated(r *http.Request, it item, put chat.Reaction) bool {
 		return false
 	}
 	p := it.post.Approval
-	approves := slices.ContainsFunc(p.Approve, func(e string) bool { return chat.NormalEmoji(e) == put.Emoji })
-	return approves && r.PostForm.Get("digest") != p.Digest
+	return votes(put.Emoji, p.Approve) && r.PostForm.Get("digest") != p.Digest
 }

@@ -53,11 +53,11 @@ func (a *Adapter) Handler() http.Handler {
 		mux.HandleFunc("GET "+name, door.Asset(pageFiles, "page"+name))
 	}
 	mux.HandleFunc("POST /say", a.form(a.say))
-	mux.HandleFunc("POST /edit", a.form(a.edit))
-	mux.HandleFunc("POST /delete", a.form(a.remove))
-	mux.HandleFunc("POST /react", a.form(a.react))
-	mux.HandleFunc("POST /press", a.form(a.press))
-	mux.HandleFunc("POST /again", a.form(a.editAgain))
+	mux.HandleFunc("POST /edit", a.form(about(a.own, a.edit)))
+	mux.HandleFunc("POST /delete", a.form(about(a.own, a.remove)))
+	mux.HandleFunc("POST /react", a.form(about(a.on, a.react)))
+	mux.HandleFunc("POST /press", a.form(about(a.on, a.press)))
+	mux.HandleFunc("POST /again", a.form(about(a.on, a.editAgain)))
 	for path, s := range sheets {
 		mux.HandleFunc("POST "+path, a.form(a.sent(s)))
 	}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 
 	"nod/chat"
@@ -64,11 +63,7 @@ func (a *Adapter) view(q url.Values) view {
 }
 
 func channelNamed(name string) (channel, bool) {
-	i := slices.IndexFunc(channels, func(c channel) bool { return c.Name == name })
-	if i < 0 {
-		return channel{}, false
-	}
-	return channels[i], true
+	return first(channels, func(c channel) bool { return c.Name == name })
 }
 
 // flat says whether the place is one conversation, without threads.
