@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -99,9 +100,8 @@ type Adapter struct {
 
 // identity is who the bot is, and what its application may do.
 type identity struct {
-	mu  sync.Mutex
-	me  api.User
-	app api.Application
+	me  atomic.Pointer[api.User]
+	app atomic.Pointer[api.Application]
 	in  chan struct{} // closed by the first sign-in
 	do  sync.Once
 }
@@ -116,10 +116,11 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, rest: api.New(o.Client()), self: identity{in: make(chan struct{})},
+		o: o, log: o.Logger, rest: api.New(o.Client()),
 		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
-		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(time.Duration){}},
+		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{left: map[string]leaving{}},
 	}
+	a.self.in = make(chan struct{})
 	a.atlas = atlas.New(a.self.who, a.me, a.rest, o.Lookup)
 	a.people = people.New(people.Options{Guilds: o.Guilds, Allow: o.Allow, Now: o.Now, App: a.self.application, Logger: o.Logger}, a.rest, a.atlas)
 	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: tight, Args: dialect.Exact})
@@ -271,13 +272,12 @@ func (a *Adapter) me(ctx context.Context) (api.User, error) {
 	if me := a.self.who(); me.ID != "" {
 		return me, nil
 	}
-	var me api.User
-	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/users/@me", Priority: outbox.Approval, Answer: &me})
+	me, err := api.Get[api.User](ctx, a.rest, outbox.Approval, "/users/@me")
 	if err == nil && me.ID == "" {
 		err = errors.New("GET /users/@me: names nobody")
 	}
 	if err == nil {
-		a.self.set(me)
+		a.self.me.Store(&me)
 	}
 	return me, err
 }
@@ -285,21 +285,18 @@ func (a *Adapter) me(ctx context.Context) (api.User, error) {
 // ownApp asks what the application may do. One that can't be asked for, again and
 // again, may do what every one may, and is taken for one that strangers can invite.
 func (a *Adapter) ownApp(ctx context.Context) error {
-	var app api.Application
-	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/applications/@me", Priority: outbox.Approval, Answer: &app})
-	a.self.mu.Lock()
-	defer a.self.mu.Unlock()
-	a.self.app = app
+	app, err := api.Get[api.Application](ctx, a.rest, outbox.Approval, "/applications/@me")
+	a.self.app.Store(&app)
 	return err
 }
 
 // application is what is known of the application. Its id is the bot's, unless it
 // is very old.
-func (i *identity) application() api.Application {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	app := i.app
-	app.ID = chat.FirstOf(app.ID, i.me.ID)
+func (i *identity) application() (app api.Application) {
+	if known := i.app.Load(); known != nil {
+		app = *known
+	}
+	app.ID = chat.FirstOf(app.ID, i.who().ID)
 	return app
 }
 
@@ -317,15 +314,10 @@ func (a *Adapter) follow() string {
 // reads says whether the bot gets the text of messages that don't call it.
 func (a *Adapter) reads() bool { return a.o.Reads || a.follow() != front.FollowMentions }
 
-func (i *identity) set(u api.User) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.me = u
-}
-
 // who gives the identity; empty before the sign-in.
-func (i *identity) who() api.User {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.me
+func (i *identity) who() (me api.User) {
+	if known := i.me.Load(); known != nil {
+		me = *known
+	}
+	return me
 }

@@ -26,22 +26,23 @@ const (
 	mostThreads = 500  // of those in which nothing is known to be new are read after a gap, the newest first
 	mostBusy    = 2000 // channels without a conversation are looked through for a mention, the busiest lately first
 	mostPages   = 5
-	mostNew     = 20          // pages of what came after all that was heard
-	lookers     = 8           // at a time
-	lookAgain   = time.Minute // after a look that failed
+	mostNew     = 20 // pages of what came after all that was heard
+	lookers     = 8  // at a time
 	// unputBack is how much older than one that was put an event may be that was
 	// not: they are put side by side.
 	unputBack = 15 * time.Minute
 )
 
-// missed asks for a look at what was missed. It doesn't wait for it.
-func (a *Adapter) missed() { a.Missed(catchup.Gap{}) }
-
 // Since looks once for messages. What a second gap takes must not wait for it. It
 // always looks further back than what was heard. The gap knows when it is over.
 func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, _ time.Duration) (found bool, err error) {
 	sessions := a.gate.Gap.Look()
-	if err = a.readAll(ctx, a.stretches(marks)); err == nil {
+	var g errgroup.Group
+	g.SetLimit(lookers)
+	for _, s := range a.stretches(marks) { // in about their order
+		g.Go(func() error { return a.overdue(ctx, s) })
+	}
+	if err = g.Wait(); err == nil {
 		a.gate.Gap.Looked(sessions)
 	}
 	return false, err
@@ -132,16 +133,6 @@ func unheardIn(t *atlas.Atlas, channel, last, newest string, direct bool) []stre
 		return []stretch{{span: span{channel, last, outbox.Answer, mostNew, false}, last: last}, all}
 	}
 	return []stretch{all}
-}
-
-// readAll puts what was written in stretches, in about their order.
-func (a *Adapter) readAll(ctx context.Context, all []stretch) error {
-	var g errgroup.Group
-	g.SetLimit(lookers)
-	for _, s := range all {
-		g.Go(func() error { return a.overdue(ctx, s) })
-	}
-	return g.Wait()
 }
 
 // overdue puts the messages of a stretch as if they had just come. Those that came

@@ -16,6 +16,7 @@ import (
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
+	"nod/chat/catchup"
 	"nod/front"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
@@ -191,7 +192,7 @@ func TestLookAgainAfterAResume(t *testing.T) {
 	o.fake.Connections()[0].Cut()
 	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Resumes > 0 })
 	o.ready()
-	o.a.missed() // as a minute later
+	o.a.Missed(catchup.Gap{}) // as a minute later
 	o.in.Await(t, func() bool { return slices.Contains(texts(o), "meanwhile") })
 }
 
@@ -314,7 +315,7 @@ func TestNotLookedThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.self.set(api.User{ID: "1"})
+	a.self.me.Store(&api.User{ID: "1"})
 	g := api.Guild{ID: "7"}
 	for n := range 2600 {
 		g.Channels = append(g.Channels, api.Channel{ID: fmt.Sprint(1000 + n), Last: fmt.Sprint(10_000 + n)})

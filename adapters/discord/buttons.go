@@ -14,6 +14,7 @@ import (
 	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/bounded"
+	"nod/chat/outbox"
 	"nod/front"
 )
 
@@ -347,7 +348,7 @@ func (s *sending) call(who string) {
 
 // asker is who wrote the message that began a conversation.
 func (a *Adapter) asker(ctx context.Context, p api.Place) string {
-	m, err := a.beginning(ctx, p)
+	m, err := a.message(ctx, p.Channel, p.Thread, outbox.Answer)
 	if err != nil || m.Author == nil {
 		return ""
 	}

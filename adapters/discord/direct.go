@@ -41,10 +41,10 @@ func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID
 	if !p.Direct() {
 		return ""
 	}
-	var said struct {
+	type with struct {
 		Recipients []api.User `json:"recipients"`
 	}
-	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}", IDs: []string{p.Channel}, Priority: outbox.Answer, Answer: &said})
+	said, err := api.Get[with](ctx, a.rest, outbox.Answer, "/channels/{}", p.Channel)
 	if err != nil || len(said.Recipients) != 1 {
 		return ""
 	}
@@ -82,6 +82,41 @@ func (a *Adapter) People(ctx context.Context, thread chat.ThreadID, rule string,
 	return who, known, err
 }
 
+// Members says which people have a role now. Any other rule names nothing that Discord has,
+// which tells roles by person.
+func (a *Adapter) Members(ctx context.Context, thread chat.ThreadID, rule string, who []chat.UserID) ([]chat.UserID, error) {
+	id, ok := strings.CutPrefix(rule, "role:")
+	p := api.PlaceOf(thread)
+	if !ok || p.Direct() {
+		return nil, nil
+	}
+	c, err := a.atlas.Channel(ctx, p.Channel)
+	if err != nil {
+		return nil, fmt.Errorf("look up the guild: %w", err)
+	}
+	return a.people.Having(ctx, c.GuildID, id, who)
+}
+
+// Possible says whether anybody in the thread could have a role: nobody in a
+// direct conversation. In doubt it says yes.
+func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
+	p := api.PlaceOf(thread)
+	if rule == chat.Anyone {
+		return !p.Direct()
+	}
+	id, ok := strings.CutPrefix(rule, "role:")
+	if !ok || p.Direct() {
+		return false
+	}
+	c, err := a.atlas.Channel(ctx, p.Channel)
+	if err != nil {
+		return true
+	}
+	_ = a.atlas.Learn(ctx, c.GuildID) // in doubt it is possible
+	_, has, known := a.atlas.Role(c.GuildID, id)
+	return has || !known
+}
+
 // excluded are those who may not decide.
 func excluded(p chat.Post) []chat.User {
 	switch {
@@ -110,7 +145,7 @@ func (a *Adapter) ring(ctx context.Context, thread chat.ThreadID, exclude []chat
 	}
 	p.Pings.Roles = nil
 	for _, id := range roles {
-		if a.atlas.Rings(c.GuildID, id) {
+		if r, _, _ := a.atlas.Role(c.GuildID, id); r.Open { // allowed_mentions do not get around that
 			p.Pings.Roles = append(p.Pings.Roles, id)
 			continue
 		}

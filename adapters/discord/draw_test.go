@@ -463,8 +463,8 @@ func TestSignInWords(t *testing.T) {
 	o.until("the process knows its message, and forgets it as if it were killed", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		defer clear(r.away)
-		return len(r.away) > 0
+		defer clear(r.left)
+		return len(r.left) > 0
 	})
 	o.stop()
 	shows("⏳ Running fetch …", "⏳ Thinking · 30 s …")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"nod/adapters/discord/api"
 	"nod/chat"
@@ -187,8 +188,8 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	if err != nil {
 		return err
 	}
-	if w.aside && !w.outside && !later && a.follow() == front.FollowMentions {
-		a.hint(ctx, m, w)
+	if w.aside && !w.outside && !later && a.follow() == front.FollowMentions && w.known != nil && a.once("hint "+w.place.String(), 24*time.Hour) {
+		a.remark(ctx, m, "I read only messages that mention me, or that reply to me with a ping.")
 	}
 	if a.blind(m) {
 		if !w.aside {

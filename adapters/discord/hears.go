@@ -3,6 +3,8 @@ package discord
 import (
 	"context"
 	"errors"
+	"regexp"
+	"strings"
 	"time"
 
 	"nod/adapters/discord/api"
@@ -10,6 +12,7 @@ import (
 	"nod/adapters/discord/people"
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // This file hears people, and tells those whom the bot can't hear what to do.
@@ -22,8 +25,8 @@ func (a *Adapter) hears(ctx context.Context, m api.Message, w way) (bool, error)
 		from = u
 	}
 	heard, served, err := a.people.Heard(ctx, people.Speaker{User: from.ID, Member: m.Member, Guild: m.GuildID, Channel: m.ChannelID, Parent: w.place.Channel, Echo: from != m.Author})
-	if err == nil && !served && w.called {
-		a.unserved(ctx, m)
+	if err == nil && !served && w.called && m.GuildID != "" && a.once("unserved "+m.GuildID, time.Hour) {
+		a.remark(ctx, m, unservedText(m.GuildID))
 	}
 	return heard, err
 }
@@ -31,14 +34,6 @@ func (a *Adapter) hears(ctx context.Context, m api.Message, w way) (bool, error)
 // unservedText says which key to set.
 func unservedText(guild string) string {
 	return "I am not set up for this server. Whoever runs me can add it: `discord.guilds: [\"" + guild + "\"]`."
-}
-
-// unserved says, once in a while, that a server is not served.
-func (a *Adapter) unserved(ctx context.Context, m api.Message) {
-	if m.GuildID == "" || !a.once("unserved "+m.GuildID, time.Hour) {
-		return
-	}
-	a.remark(ctx, m, unservedText(m.GuildID))
 }
 
 // once says whether something was not said for a while, and notes that it is now.
@@ -63,14 +58,6 @@ func (a *Adapter) remark(ctx context.Context, m api.Message, text string) {
 	}
 }
 
-// hint tells, once in a conversation, that the bot would have to be mentioned.
-func (a *Adapter) hint(ctx context.Context, m api.Message, w way) {
-	if w.known == nil || !a.once("hint "+w.place.String(), 24*time.Hour) {
-		return
-	}
-	a.remark(ctx, m, "I read only messages that mention me, or that reply to me with a ping.")
-}
-
 // hiddenText stands for a message that Discord doesn't show the bot.
 const hiddenText = "(its text can't be seen: say so if it matters, and that `Ask nod about this` on the message, or copying it, would help)"
 
@@ -79,3 +66,53 @@ const hiddenText = "(its text can't be seen: say so if it matters, and that `Ask
 func (a *Adapter) blind(m api.Message) bool {
 	return m.GuildID != "" && m.Content == "" && m.Unspoken() == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && !a.reads()
 }
+
+// What calls the bot depends on the configuration and on what Discord lets it
+// read, which nobody can see. So people are told how to go on.
+
+// Calling says how people call the bot, for its help.
+func (a *Adapter) Calling() string {
+	switch a.follow() {
+	case front.FollowThread:
+		return "In a thread that I am in nobody has to mention me; elsewhere in a server, mention me or use `/ask`."
+	case front.FollowCallers:
+		return "Whoever has called me in a thread needs no new mention there; elsewhere in a server, mention me or use `/ask`."
+	}
+	return "In a server I read only messages that mention me by name: put that before the words below too. `/ask`, `/stop`, the *Stop* button and 🛑 need no mention, and neither do direct messages."
+}
+
+// The line below the first answer in a thread.
+const (
+	goOnByAll     = "To go on, write here: nobody has to mention me in this thread."
+	goOnByCallers = "To go on, write here: whoever has called me in this thread need not mention me again."
+	goOnByMention = "To go on, mention me: I read only messages that do."
+)
+
+func (a *Adapter) goOn() string {
+	switch a.follow() {
+	case front.FollowThread:
+		return goOnByAll
+	case front.FollowCallers:
+		return goOnByCallers
+	}
+	return goOnByMention
+}
+
+// hinted puts a line below the answer to the message from which a thread was made:
+// that is the first answer in it.
+func (s *sending) hinted() {
+	p := api.PlaceOf(s.thread)
+	if s.post.Text == nil || s.post.Text.Notice || p.Direct() || s.home.replyTo != "" || s.post.ReplyTo.ID != p.Thread {
+		return
+	}
+	s.parts[len(s.parts)-1].Add(s.a.goOn())
+}
+
+// below matches the small lines below an answer: another attempt at it may have
+// others.
+var below = regexp.MustCompile(`(\n-# (?:<@\d{1,20}>|` + strings.Join([]string{
+	regexp.QuoteMeta(goOnByAll), regexp.QuoteMeta(goOnByCallers), regexp.QuoteMeta(goOnByMention),
+}, "|") + `))+$`)
+
+// bare is the text of an answer without the lines below it.
+func bare(content string) string { return chat.Flat(below.ReplaceAllString(content, "")) }

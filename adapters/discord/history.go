@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -61,13 +62,7 @@ func (a *Adapter) read(ctx context.Context, s span) ([]api.Message, error) {
 }
 
 func older(x, y api.Message) int {
-	switch d := api.Snowflake(x.ID) - api.Snowflake(y.ID); {
-	case d < 0:
-		return -1
-	case d > 0:
-		return 1
-	}
-	return 0
+	return cmp.Compare(api.Snowflake(x.ID), api.Snowflake(y.ID))
 }
 
 const mostQuoted = 30 // earlier messages of a thread that go along with the call

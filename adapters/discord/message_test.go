@@ -95,7 +95,7 @@ func everyWord(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.self.set(api.User{ID: "1", Username: "nod"})
+	a.self.me.Store(&api.User{ID: "1", Username: "nod"})
 	s := &shown{t: t}
 	m := s.message()
 	s.maybe(m, "message_snapshots", func() any { return []object{{"message": s.message()}} })

@@ -107,7 +107,9 @@ func (a *Adapter) makeThread(ctx context.Context, p api.Place, title string) (ho
 		return home{p.Channel, p.Thread}, nil
 	}
 	if title == "" {
-		title = a.question(ctx, p)
+		if m, err := a.message(ctx, p.Channel, p.Thread, outbox.Answer); err == nil {
+			title = a.words(m).Readable(m.Content)
+		}
 	}
 	made, err := a.makeNamed(ctx, p, threadName(title))
 	if api.Code(err) == api.CodeTitle || api.Code(err) == api.CodeAutoMod {
@@ -153,20 +155,6 @@ func archiveAfter(least time.Duration) int {
 		}
 	}
 	return 10080
-}
-
-// question asks what the message that began a conversation says.
-func (a *Adapter) question(ctx context.Context, p api.Place) string {
-	m, err := a.beginning(ctx, p)
-	if err != nil {
-		return ""
-	}
-	return a.words(m).Readable(m.Content)
-}
-
-// beginning is the message that began a conversation.
-func (a *Adapter) beginning(ctx context.Context, p api.Place) (api.Message, error) {
-	return a.message(ctx, p.Channel, p.Thread, outbox.Answer)
 }
 
 // open asks for the thread of a place to be made soon. Posting there waits for

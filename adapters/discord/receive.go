@@ -10,6 +10,7 @@ import (
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
+	"nod/chat/catchup"
 	"nod/chat/inbound"
 	"nod/chat/intake"
 	"nod/chat/outbox"
@@ -20,9 +21,8 @@ import (
 type host struct{ *Adapter }
 
 // Start asks Discord how to connect.
-func (h host) Start(ctx context.Context) (info gateway.Start, err error) {
-	err = h.rest.Call(ctx, api.Request{Method: "GET", Path: "/gateway/bot", Priority: outbox.Approval, Answer: &info})
-	return info, err
+func (h host) Start(ctx context.Context) (gateway.Start, error) {
+	return api.Get[gateway.Start](ctx, h.rest, outbox.Approval, "/gateway/bot")
 }
 
 // Self is the id of the bot.
@@ -32,7 +32,7 @@ func (h host) Self() string { return h.self.who().ID }
 func (h host) Greeted(raw json.RawMessage) {
 	var me api.User
 	if json.Unmarshal(raw, &me) == nil && me.ID != "" {
-		h.self.set(me)
+		h.self.me.Store(&me)
 	}
 }
 
@@ -50,7 +50,7 @@ func (h host) Receive(ctx context.Context, e gateway.Event) {
 }
 
 // Missed asks for a look for messages and votes.
-func (h host) Missed() { h.missed() }
+func (h host) Missed() { h.Adapter.Missed(catchup.Gap{}) }
 
 // Recount asks for a look for votes.
 func (h host) Recount() { h.MissedVotes() }
@@ -162,7 +162,7 @@ func (a *Adapter) persist(ctx context.Context, late bool, put deliver) bool {
 			return true
 		case a.o.Now().Sub(began) > patience:
 			a.log.Error("event given up", "error", err)
-			a.missed()
+			a.Missed(catchup.Gap{})
 			return true
 		}
 		a.log.Warn("event not put, trying again", "error", err)

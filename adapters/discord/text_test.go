@@ -255,7 +255,7 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			panic(err)
 		}
-		a.self.set(api.User{ID: "1", Username: "nod"})
+		a.self.me.Store(&api.User{ID: "1", Username: "nod"})
 		a.atlas.Put(api.Channel{ID: "6", GuildID: "7"})
 		for _, kind := range []string{"GUILD_CREATE", "CHANNEL_UPDATE", "THREAD_DELETE", "GUILD_ROLE_UPDATE", "THREAD_LIST_SYNC"} {
 			_, _ = a.atlas.Draws(kind, data)

@@ -113,7 +113,7 @@ func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, e
 		if err != nil {
 			return u, fmt.Errorf("look up the guild: %w", err)
 		}
-		m, is, err := a.people.Member(ctx, c.GuildID, s.User)
+		m, is, err := a.people.Member(ctx, c.GuildID, s.User, outbox.Approval)
 		if err != nil || !is {
 			u.Barred, u.Unheard = "only members of this server may decide here", true
 			return u, err
@@ -199,8 +199,7 @@ func (a *Adapter) reactedTo(ctx context.Context, r *api.Reaction) (m api.Message
 
 // user looks a person up.
 func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
-	var u api.User
-	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/users/{}", IDs: []string{id}, Priority: outbox.Answer, Answer: &u})
+	u, err := api.Get[api.User](ctx, a.rest, outbox.Answer, "/users/{}", id)
 	if err != nil {
 		return chat.User{ID: chat.UserID(id)}, fmt.Errorf("look a user up: %w", err)
 	}
@@ -265,8 +264,7 @@ func (a *Adapter) find(ctx context.Context, ref chat.MessageRef, priority outbox
 
 // message asks for a message.
 func (a *Adapter) message(ctx context.Context, channel, id string, priority outbox.Priority) (m api.Message, err error) {
-	r := api.Request{Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{channel, id}, Priority: priority, Answer: &m}
-	return m, a.rest.Call(ctx, r)
+	return api.Get[api.Message](ctx, a.rest, priority, "/channels/{}/messages/{}", channel, id)
 }
 
 // emojiOn is an emoji on a message. The kind of a super reaction is "1", else "0".

@@ -25,8 +25,13 @@ const (
 type remarks struct {
 	mu    sync.Mutex
 	ended bool
-	last  map[string]*time.Timer // by message; they remove it
-	away  map[string]func(within time.Duration)
+	left  map[string]leaving // by message
+}
+
+// leaving is a message that goes away.
+type leaving struct {
+	timer  *time.Timer
+	remove func(within time.Duration)
 }
 
 // Only tells one person something about a message, in a reply that is
@@ -130,50 +135,43 @@ func inPeople(text string) string {
 func (r *remarks) keep(id string, brief time.Duration, remove func(time.Duration)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.away[id] = remove
 	if r.ended {
 		brief = 0
 	}
-	r.last[id] = time.AfterFunc(brief, func() {
+	r.left[id] = leaving{time.AfterFunc(brief, func() {
 		if r.take(id) {
 			remove(removeAtMost)
 		}
-	})
+	}), remove}
 }
 
 // remove has a remark removed now.
 func (r *remarks) remove(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.last[id]; t != nil {
-		t.Reset(0)
+	if l, ok := r.left[id]; ok {
+		l.timer.Reset(0)
 	}
 }
 
 func (r *remarks) take(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, ok := r.away[id]
-	delete(r.away, id)
-	delete(r.last, id)
+	_, ok := r.left[id]
+	delete(r.left, id)
 	return ok
 }
 
 // end removes what is still there, since nobody will later.
 func (r *remarks) end() {
 	r.mu.Lock()
-	left := make([]func(time.Duration), 0, len(r.away))
-	for id, remove := range r.away {
-		r.last[id].Stop()
-		left = append(left, remove)
-	}
-	clear(r.away)
-	clear(r.last)
-	r.ended = true
+	left := r.left
+	r.left, r.ended = map[string]leaving{}, true
 	r.mu.Unlock()
 	var all sync.WaitGroup
-	for _, remove := range left {
-		all.Go(func() { remove(removeTimeout) })
+	for _, l := range left {
+		l.timer.Stop()
+		all.Go(func() { l.remove(removeTimeout) })
 	}
 	all.Wait()
 }

@@ -18,8 +18,6 @@ type limits struct {
 	bucket map[string]string // by route
 }
 
-func newLimits() *limits { return &limits{bucket: map[string]string{}} }
-
 // Global is how many calls a bot may make in a second, unless it was given more.
 const Global = 50
 

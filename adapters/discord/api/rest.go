@@ -107,7 +107,7 @@ type Options struct {
 // New makes a client. Its out has to run.
 func New(o Options) *Client {
 	return &Client{
-		base: strings.TrimSuffix(o.Address, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Token, o.Version), Refused: make(chan struct{}),
+		base: strings.TrimSuffix(o.Address, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, limits: &limits{bucket: map[string]string{}}, agent: userAgent(o.Token, o.Version), Refused: make(chan struct{}),
 		Out: o.Outbox(func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) }),
 	}
 }
@@ -172,6 +172,12 @@ func (w *Client) Call(ctx context.Context, r Request) error {
 			return err
 		},
 	})
+}
+
+// Get asks for one object.
+func Get[T any](ctx context.Context, w *Client, p outbox.Priority, path string, ids ...string) (said T, err error) {
+	err = w.Call(ctx, Request{Method: "GET", Path: path, IDs: ids, Priority: p, Answer: &said})
+	return said, err
 }
 
 // Apart makes a call that counts against no limit of the others, again when
@@ -390,7 +396,11 @@ func SaidBy(e *Error) chat.Refused {
 	if e.Code == 0 { // what stands before Discord
 		return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Status), Words: strings.ToLower(http.StatusText(e.Status))}
 	}
-	return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Code), Words: saidIn(e)}
+	said := chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Code), Words: PlainWords[e.Code]}
+	if said.Words == "" {
+		said.Words = strings.TrimRight(strings.ToLower(markdown.Head(chat.Flat(e.Message), 200)), ".")
+	}
+	return said
 }
 
 // PlainWords say of some refusals what is to be done about them.
@@ -398,13 +408,6 @@ var PlainWords = map[int]string{
 	CodeAutoMod: "this server's AutoMod blocked it", CodeTitle: "this server's AutoMod blocked it",
 	CodeHarmful: "it holds a link that Discord blocks as harmful", CodeLocked: "the thread is locked",
 	20009: "Discord takes it for explicit content", 50006: "the message is empty",
-}
-
-func saidIn(e *Error) string {
-	if words := PlainWords[e.Code]; words != "" {
-		return words
-	}
-	return strings.TrimRight(strings.ToLower(markdown.Head(chat.Flat(e.Message), 200)), ".")
 }
 
 // keeps says whether an address is one at which Discord keeps files.

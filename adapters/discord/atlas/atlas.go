@@ -34,7 +34,7 @@ type Atlas struct {
 	deleted bounded.Map[string, bool]
 	own     map[int64]bool                 // roles that came with the bot
 	roles   map[string]map[string]api.Role // by guild and id, of guilds that were asked
-	names   map[string]string              // of channels that were asked for
+	names   bounded.Map[string, string]    // of channels that were asked for
 }
 
 // spot is a channel or thread.
@@ -72,7 +72,7 @@ type land struct {
 func New(who func() api.User, me func(context.Context) (api.User, error), rest *api.Client, lookup time.Duration) *Atlas {
 	return &Atlas{
 		who: who, me: me, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, own: map[int64]bool{},
-		roles: map[string]map[string]api.Role{}, names: map[string]string{},
+		roles: map[string]map[string]api.Role{},
 	}
 }
 
@@ -92,8 +92,9 @@ func (t *Atlas) Known(id string) (api.Channel, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s, ok := t.spots[api.Snowflake(id)]
+	name, _ := t.names.Get(id)
 	return api.Channel{
-		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), Last: textID(s.last), Name: t.names[id],
+		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), Last: textID(s.last), Name: name,
 		Owner: textID(s.owner),
 	}, ok
 }
@@ -137,9 +138,7 @@ func (t *Atlas) place(c api.Channel) {
 	if !there {
 		g.spots = append(g.spots, id)
 	}
-	if c.Name != "" && t.names[c.ID] != "" {
-		t.names[c.ID] = c.Name
-	}
+	t.names.Swap(c.ID, func(was string, _ bool) (string, bool) { return c.Name, was != "" && c.Name != "" })
 }
 
 // land gives a guild. The lock is held.
@@ -257,9 +256,6 @@ func (t *Atlas) SetOwner(guild, owner string) {
 	t.land(api.Snowflake(guild)).owner = owner
 }
 
-// mostNamed is of how many channels the atlas keeps the names.
-const mostNamed = 10_000
-
 // mostKept is of how many guilds and channels it is kept what was asked of them.
 const mostKept = 1000
 
@@ -294,28 +290,19 @@ func (t *Atlas) Stands(role string) bool {
 	return t.own[api.Snowflake(role)]
 }
 
-// RoleName is the name of a role, as far as its guild was asked.
+// Role gives a role of a guild, if there is one; known is false where the guild was not asked.
+func (t *Atlas) Role(guild, id string) (r api.Role, has, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	named, known := t.roles[guild]
+	r, has = named[id]
+	return r, has, known
+}
+
+// RoleName is the name of a role; "" where that is not known.
 func (t *Atlas) RoleName(guild, id string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.roles[guild][id].Name
-}
-
-// Rings says whether a bot rings with a role that may not mention everyone. Its
-// allowed_mentions do not get around that.
-func (t *Atlas) Rings(guild, role string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.roles[guild][role].Open
-}
-
-// HasRole says whether a guild has a role; known is false where it was not asked.
-func (t *Atlas) HasRole(guild, id string) (has, known bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	names, known := t.roles[guild]
-	_, has = names[id]
-	return has, known
+	r, _, _ := t.Role(guild, id)
+	return r.Name
 }
 
 // GuildOfRole is the guild that a role is in, as far as it was asked.
@@ -442,11 +429,10 @@ func (t *Atlas) drawGuild(kind string, data json.RawMessage) error {
 
 // Learn asks for the roles of a guild.
 func (t *Atlas) Learn(ctx context.Context, guild string) error {
-	if _, known := t.HasRole(guild, ""); known || guild == "" {
+	if _, _, known := t.Role(guild, ""); known || guild == "" {
 		return nil
 	}
-	var roles []api.Role
-	err := t.rest.Call(ctx, api.Request{Method: "GET", Path: "/guilds/{}/roles", IDs: []string{guild}, Priority: outbox.Answer, Answer: &roles})
+	roles, err := api.Get[[]api.Role](ctx, t.rest, outbox.Answer, "/guilds/{}/roles", guild)
 	if err != nil {
 		return fmt.Errorf("ask for the roles of a guild: %w", err)
 	}
@@ -464,23 +450,13 @@ func (t *Atlas) Channel(ctx context.Context, id string) (api.Channel, error) {
 
 // AskChannel asks Discord for a channel.
 func (t *Atlas) AskChannel(ctx context.Context, id string) (api.Channel, error) {
-	var c api.Channel
-	err := t.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}", IDs: []string{id}, Priority: outbox.Answer, Answer: &c})
+	c, err := api.Get[api.Channel](ctx, t.rest, outbox.Answer, "/channels/{}", id)
 	if err != nil {
 		return c, err
 	}
 	t.Put(c)
-	t.name(c)
+	t.names.Put(c.ID, c.Name)
 	return c, nil
-}
-
-func (t *Atlas) name(c api.Channel) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.names) >= mostNamed {
-		clear(t.names)
-	}
-	t.names[c.ID] = c.Name
 }
 
 // ChannelName is the name of a channel, "" where there is none to be had.

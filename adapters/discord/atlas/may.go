@@ -113,12 +113,12 @@ func (t *Atlas) May(ctx context.Context, channel string) (may int64, known bool)
 	if err != nil {
 		return 0, false
 	}
-	var roles []api.Role
-	var me api.Member
-	ask := func(path string, into any, ids ...string) error {
-		return t.rest.Call(ctx, api.Request{Method: "GET", Path: path, IDs: ids, Priority: outbox.Answer, Answer: into})
+	roles, err := api.Get[[]api.Role](ctx, t.rest, outbox.Answer, "/guilds/{}/roles", c.GuildID)
+	if err != nil {
+		return 0, false
 	}
-	if ask("/guilds/{}/roles", &roles, c.GuildID) != nil || ask("/guilds/{}/members/{}", &me, c.GuildID, self.ID) != nil {
+	me, err := api.Get[api.Member](ctx, t.rest, outbox.Answer, "/guilds/{}/members/{}", c.GuildID, self.ID)
+	if err != nil {
 		return 0, false
 	}
 	t.stand(StandingOf(c.GuildID, me.Roles, roles), c)

@@ -129,13 +129,11 @@ func everywhere(list []Command) []Command {
 // Register makes the commands known, unless they are already: changing them counts
 // against a limit of the day.
 func Register(ctx context.Context, rest *api.Client, app string) error {
-	ids := []string{app}
-	var there []Command
-	err := rest.Call(ctx, api.Request{Method: "GET", Path: "/applications/{}/commands", IDs: ids, Priority: outbox.Low, Answer: &there})
+	there, err := api.Get[[]Command](ctx, rest, outbox.Low, "/applications/{}/commands", app)
 	if err != nil || reflect.DeepEqual(sorted(there), sorted(List)) {
 		return err
 	}
-	return rest.Call(ctx, api.Request{Method: "PUT", Path: "/applications/{}/commands", IDs: ids, Body: List, Priority: outbox.Low})
+	return rest.Call(ctx, api.Request{Method: "PUT", Path: "/applications/{}/commands", IDs: []string{app}, Body: List, Priority: outbox.Low})
 }
 
 func sorted(list []Command) []Command {

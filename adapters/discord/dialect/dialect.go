@@ -115,7 +115,11 @@ func prose(md string) string {
 		}
 		out = append(out, structured(line))
 	}
-	return inlined(strings.Join(out, "\n"), links)
+	paragraphs := strings.Split(strings.Join(out, "\n"), "\n\n")
+	for i, p := range paragraphs { // what stands within lines
+		paragraphs[i] = (&inliner{rest: p, links: links}).write()
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 // structured writes what a line begins with.
@@ -131,15 +135,6 @@ func structured(line string) string {
 		m := taskLine.FindStringSubmatch(s)
 		return m[1] + map[string]string{" ": "☐", "x": "☑", "X": "☑"}[m[2]] + m[3]
 	})
-}
-
-// inlined writes what stands within lines, paragraph by paragraph.
-func inlined(md string, links *references) string {
-	paragraphs := strings.Split(md, "\n\n")
-	for i, p := range paragraphs {
-		paragraphs[i] = (&inliner{rest: p, links: links}).write()
-	}
-	return strings.Join(paragraphs, "\n\n")
 }
 
 // inliner writes a paragraph anew, from the beginning to the end.
@@ -233,14 +228,11 @@ func (p *inliner) one() bool {
 		}
 	case '&':
 		if m := entityAt.FindString(p.rest); m != "" && html.UnescapeString(m) != m {
-			return p.put(markup.Replace(plainSpace(noHolds.Replace(html.UnescapeString(m)))), len(m))
+			return p.put(markup.Replace(noHolds.Replace(strings.ReplaceAll(html.UnescapeString(m), "\u00a0", " "))), len(m))
 		}
 	}
 	return false
 }
-
-// plainSpace writes the space that an entity names as any other.
-func plainSpace(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 
 func word(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80

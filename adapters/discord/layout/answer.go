@@ -21,25 +21,23 @@ func AnswerParts(t *chat.Text) []Part {
 	case len(short) == 1:
 		return []Part{{Content: short[0], Silent: t.Notice}}
 	case markdown.UTF16(md) <= MostSaid:
-		return wideMessages(drawn, t.Notice)
+		var out []Part // cards, which take twice as much as other messages
+		for _, p := range Said(markdown.Split(drawn, MostWide, markdown.UTF16)) {
+			out = append(out, Part{Card: []string{p}, Wide: true, Silent: t.Notice})
+		}
+		return out
 	}
 	const note = "\n\n-# The answer goes on: all of it is in the file."
 	first := Said(markdown.Split(drawn, MostContent-markdown.UTF16(note), markdown.UTF16))[0]
-	return []Part{{Content: first + note, File: &api.Upload{Name: "answer.md", Kind: api.PlainType, Says: "The whole answer", Data: []byte(md)}}}
+	return []Part{{Content: first + note, File: wholeAnswer(md)}}
+}
+
+func wholeAnswer(md string) *api.Upload {
+	return &api.Upload{Name: "answer.md", Kind: api.PlainType, Says: "The whole answer", Data: []byte(md)}
 }
 
 // MostWide is the longest text of a message that is a card.
 const MostWide = 4000
-
-// wideMessages writes an answer, as Discord draws it, as messages that take twice as
-// much as others.
-func wideMessages(drawn string, silent bool) []Part {
-	var out []Part
-	for _, p := range Said(markdown.Split(drawn, MostWide, markdown.UTF16)) {
-		out = append(out, Part{Card: []string{p}, Wide: true, Silent: silent})
-	}
-	return out
-}
 
 // AnswerMessages writes an answer as so many messages as it takes.
 func AnswerMessages(t *chat.Text) []Part { return messages(t, MostContent) }

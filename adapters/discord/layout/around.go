@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -28,18 +27,12 @@ var (
 func Around(code int, t *chat.Text) []Part {
 	switch code {
 	case api.CodeAutoMod:
-		return blockedAnswer(t)
+		said := api.SaidBy(&api.Error{Code: code}).Notice()
+		return []Part{{Content: said + ". It is in the file.", File: wholeAnswer(strings.ToValidUTF8(t.Markdown, "\uFFFD"))}}
 	case api.CodeHarmful:
 		return unlinked(t)
 	}
 	return nil
-}
-
-// blockedAnswer is an answer as a file, and a line that says why.
-func blockedAnswer(t *chat.Text) []Part {
-	said := chat.Refused{Platform: "Discord", Code: fmt.Sprint(api.CodeAutoMod), Words: api.PlainWords[api.CodeAutoMod]}
-	file := &api.Upload{Name: "answer.md", Kind: api.PlainType, Says: "The whole answer", Data: []byte(strings.ToValidUTF8(t.Markdown, "\uFFFD"))}
-	return []Part{{Content: said.Notice() + ". It is in the file.", File: file}}
 }
 
 // unlinked is an answer without the addresses in it; none if it has none.

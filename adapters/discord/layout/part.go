@@ -78,7 +78,9 @@ func (p Part) Change() body {
 		b.Flags, b.Components = api.Components, append(b.Components, p.container())
 		return b
 	case p.Gallery():
-		b.Flags, b.Components = api.Components, append(b.Components, galleryOf(*p.File))
+		b.Flags, b.Components = api.Components, append(b.Components, map[string]any{"type": 12, "items": []any{
+			map[string]any{"media": map[string]any{"url": "attachment://" + p.File.Name}, "description": p.File.Says},
+		}})
 		return b
 	}
 	b.Content = &p.Content
@@ -146,15 +148,9 @@ func (p Part) Gallery() bool {
 	return !p.Attached && p.Mark != "" && p.File != nil && slices.Contains(pictures, p.File.Kind) && plainName.MatchString(p.File.Name)
 }
 
-// galleryOf is a gallery of one picture
-// (https://discord.com/developers/docs/components/reference#media-gallery).
-func galleryOf(f api.Upload) map[string]any {
-	item := map[string]any{"media": map[string]any{"url": "attachment://" + f.Name}, "description": f.Says}
-	return map[string]any{"type": 12, "items": []any{item}}
-}
-
 // A picture in a message of its own is shown as a gallery, which has room for words
-// about it; a gallery names its file, which not every name is fit for.
+// about it; a gallery names its file, which not every name is fit for
+// (https://discord.com/developers/docs/components/reference#media-gallery).
 var (
 	pictures  = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)

@@ -82,12 +82,6 @@ func CustomID(parts ...string) string {
 	return id
 }
 
-// readID gives the parts of an id, of which the first is one of these kinds.
-func readID(id string, n int, kinds ...string) (parts []string, ok bool) {
-	parts = strings.Split(id, "|")
-	return parts, len(parts) == n && slices.Contains(kinds, parts[0])
-}
-
 // Shows is what a click asks for.
 type Shows struct {
 	Kind  string
@@ -107,8 +101,8 @@ func (s Shows) prefix() string {
 
 // ReadButton is the inverse of id.
 func ReadButton(id string) (Shows, bool) {
-	parts, ok := readID(id, 4, StepsButton, PageButton, StopButton)
-	if !ok {
+	parts := strings.Split(id, "|")
+	if len(parts) != 4 || !slices.Contains([]string{StepsButton, PageButton, StopButton}, parts[0]) {
 		return Shows{}, false
 	}
 	page, err := strconv.Atoi(parts[3])

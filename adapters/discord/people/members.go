@@ -25,7 +25,7 @@ func (p *People) Having(ctx context.Context, guild, role string, who []chat.User
 	g.SetLimit(mostAside)
 	for i, u := range who {
 		g.Go(func() error {
-			m, is, err := p.Member(ctx, guild, string(u))
+			m, is, err := p.Member(ctx, guild, string(u), outbox.Approval)
 			has[i] = is && (role == guild || slices.Contains(m.Roles, role)) // everybody has the role that is named as the guild
 			return err
 		})
@@ -40,13 +40,8 @@ func (p *People) Having(ctx context.Context, guild, role string, who []chat.User
 }
 
 // Member looks a member of a guild up now; is says whether they are one.
-func (p *People) Member(ctx context.Context, guild, who string) (m api.Member, is bool, err error) {
-	return p.member(ctx, guild, who, outbox.Approval)
-}
-
-func (p *People) member(ctx context.Context, guild, who string, urgent outbox.Priority) (m api.Member, is bool, err error) {
-	r := api.Request{Method: "GET", Path: "/guilds/{}/members/{}", IDs: []string{guild, who}, Priority: urgent, Answer: &m}
-	err = p.rest.Call(ctx, r)
+func (p *People) Member(ctx context.Context, guild, who string, urgent outbox.Priority) (m api.Member, is bool, err error) {
+	m, err = api.Get[api.Member](ctx, p.rest, urgent, "/guilds/{}/members/{}", guild, who)
 	switch {
 	case api.Code(err) == discordgo.ErrCodeUnknownMember || api.Code(err) == discordgo.ErrCodeUnknownUser:
 		return m, false, nil

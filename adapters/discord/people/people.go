@@ -74,7 +74,9 @@ func (p *People) Heard(ctx context.Context, s Speaker) (heard, served bool, err 
 	if served, err = p.Serves(ctx, s); err != nil || !served {
 		return false, served, err
 	}
-	heard, err = p.allowed(ctx, s)
+	heard, err = front.Allowed(p.o.Allow, s.User, []string{s.Channel, s.Parent}, func(rule string) (bool, error) {
+		return p.hasRole(ctx, s, strings.TrimPrefix(rule, "role:"))
+	})
 	return heard, true, err
 }
 
@@ -125,10 +127,7 @@ func (p *People) ServesGuild(ctx context.Context, guild string) (bool, error) {
 	}
 	owner := p.atlas.Owner(guild)
 	if owner == "" {
-		var g struct {
-			Owner string `json:"owner_id"`
-		}
-		err := p.rest.Call(ctx, api.Request{Method: "GET", Path: "/guilds/{}", IDs: []string{guild}, Priority: outbox.Answer, Answer: &g})
+		g, err := api.Get[api.Guild](ctx, p.rest, outbox.Answer, "/guilds/{}", guild)
 		if err != nil {
 			return false, fmt.Errorf("look up whose server it is: %w", err)
 		}
@@ -207,13 +206,6 @@ func (p *People) served(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// allowed says whether one of the rules of Options.Allow names somebody.
-func (p *People) allowed(ctx context.Context, s Speaker) (bool, error) {
-	return front.Allowed(p.o.Allow, s.User, []string{s.Channel, s.Parent}, func(rule string) (bool, error) {
-		return p.hasRole(ctx, s, strings.TrimPrefix(rule, "role:"))
-	})
-}
-
 func (p *People) hasRole(ctx context.Context, s Speaker, role string) (bool, error) {
 	if s.Member != nil && !s.Echo && s.Guild != "" {
 		return slices.Contains(s.Member.Roles, role), nil
@@ -234,7 +226,7 @@ func (p *People) Membership(ctx context.Context, guild, who string) (Membership,
 	if ok && p.o.Now().Sub(k.at) < memberStays {
 		return k, nil
 	}
-	m, is, err := p.member(ctx, guild, who, outbox.Answer)
+	m, is, err := p.Member(ctx, guild, who, outbox.Answer)
 	switch {
 	case is:
 		k = Membership{m.Roles, true, p.o.Now()}

@@ -79,8 +79,7 @@ func (s *Sight) standing(ctx context.Context, guild string) (atlas.Standing, err
 	if s.p.atlas.Owner(guild) == s.who {
 		return atlas.Standing{May: atlas.Everything}, nil
 	}
-	var roles []api.Role
-	err = s.p.rest.Call(ctx, api.Request{Method: "GET", Path: "/guilds/{}/roles", IDs: []string{guild}, Priority: outbox.Answer, Answer: &roles})
+	roles, err := api.Get[[]api.Role](ctx, s.p.rest, outbox.Answer, "/guilds/{}/roles", guild)
 	if err != nil {
 		return atlas.Standing{}, fmt.Errorf("list the roles of a server: %w", err)
 	}
