@@ -45,6 +45,33 @@ func TestWrittenCalls(t *testing.T) {
 		{"Python", "[find(q=\"x\"), clock()]", written("")},
 		{"Python, alone", "find(q=\"x\")", written("")},
 
+		{"Hermes, without the opening tag", "{\"name\": \"find\", \"arguments\": {\"q\": \"x\"}}\n</tool_call>", written("")},
+		{"Hermes, in capitals", "<TOOL_CALL>{\"name\": \"find\"}</TOOL_CALL>", written("")},
+		{"Gemma 4", "<|tool_call>call:find{q:<|\"|>x<|\"|>}<tool_call|>", written("")},
+		{"FunctionGemma", "<start_function_call>call:find{q:<escape>x<escape>}<end_function_call>", written("")},
+		{"Qwen's older words", "✿FUNCTION✿: find\n✿ARGS✿: {\"q\": \"x\"}", written("")},
+		{"DeepSeek 3.2", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"find\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", written("")},
+		{"Kimi, without the section", "<|tool_call_begin|>functions.find:0<|tool_call_argument_begin|>{}<|tool_call_end|>", written("")},
+		{"Seed", "<seed:tool_call>\n<function=find>\n<parameter=q>x</parameter>\n</function>\n</seed:tool_call>", written("")},
+		{"Nemotron", "<TOOLCALL>[{\"name\": \"find\", \"arguments\": {}}]</TOOLCALL>", written("")},
+		{"Llama 4", "<|python_start|>[find(q=\"x\")]<|python_end|>", written("")},
+		{"Mistral, newer", "[TOOL_CALLS]find[ARGS]{\"q\": \"x\"}", written("")},
+		{"Command-R", "Action: ```json\n[{\"tool_name\": \"find\", \"parameters\": {}}]\n```", written("")},
+		{"Step", "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>find\n{}", written("")},
+		{"gpt-oss, without its tokens", "analysisThey ask.assistantcommentary to=functions.find json{\"q\":\"x\"}", speak.Completion{Thought: "analysisThey ask.", Reasoned: true, Written: true}},
+		{"gpt-oss, the rest of a head", "to=functions.find <|constrain|>json<|message|>{\"q\":\"x\"}<|call|>", written("")},
+		{"an element with the tool's name", "<find>\n<q>x</q>\n</find>", written("")},
+		{"an empty element with the tool's name", "<find q=\"x\" />", written("")},
+		{"labels of ReAct", "Action: find\nAction Input: {\"q\": \"x\"}", written("")},
+		{"Python in print", "```python\nprint(find(q=\"x\"))\n```", written("")},
+		{"Python of a module", "functions.find(q=\"x\")", written("")},
+		{"prefixed elements", "<x:function_calls>\n<x:invoke name=\"find\">\n</x:invoke>\n</x:function_calls>", written("")},
+		{"behind one in code", "Not `<tool_call>`:\n<tool_call>{\"name\": \"find\"}</tool_call>", written("Not `<tool_call>`:")},
+
+		{"an object by the name of a tool", "{\"find\": {\"q\": \"x\"}}", answers("{\"find\": {\"q\": \"x\"}}")},
+		{"an element among words", "Put <find> there.", answers("Put <find> there.")},
+		{"an element of another name", "<b>x</b>", answers("<b>x</b>")},
+		{"another label", "Action: none needed.", answers("Action: none needed.")},
 		{"another tool", "<tool_call>{\"name\": \"deploy\"}</tool_call>", answers("<tool_call>{\"name\": \"deploy\"}</tool_call>")},
 		{"an object of another tool", "{\"name\": \"deploy\", \"arguments\": {}}", answers("{\"name\": \"deploy\", \"arguments\": {}}")},
 		{"an object that is no call", "{\"name\": \"find\", \"price\": 3}", answers("{\"name\": \"find\", \"price\": 3}")},
@@ -60,7 +87,7 @@ func TestWrittenCalls(t *testing.T) {
 		// Nothing of it is shown while it grows.
 		for i := range tt.text {
 			got := speak.NativeTools{}.Answering(tools, tt.text[:i])
-			if tt.want.Written && len(got) > len(tt.want.Thought) && tt.name != "gpt-oss" {
+			if tt.want.Written && len(got) > len(tt.want.Thought) && !tt.want.Reasoned {
 				t.Errorf("%s: grows to %q", tt.name, got)
 				break
 			}

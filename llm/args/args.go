@@ -44,8 +44,8 @@ var (
 
 // Native reads the arguments of a native function call. The outcome is one
 // compact JSON object. No text, null and an empty list mean a call without arguments.
-// A string that holds an object is that, and an empty object before another is none:
-// some servers encode twice, or begin a stream with {}. A code fence around the object
+// A string that holds an object is that, and {}, null or "" before another is none:
+// some servers encode twice, or begin a stream with one of those. A code fence around the object
 // and prose behind it are taken off; prose cannot begin like JSON, so that neither a
 // second object nor a misplaced brace is dropped in silence. Nothing else is repaired.
 func Native(text string) (json.RawMessage, error) {
@@ -58,7 +58,7 @@ func Native(text string) (json.RawMessage, error) {
 	}
 	body, _ = unfence(body)
 	raw, rest, err := first(body)
-	for err == nil && isBlank(raw, "{}") && beginsWith(rest, "{") {
+	for err == nil && isFiller(raw) && beginsWith(rest, `{"`) {
 		raw, rest, err = first(rest)
 	}
 	if err != nil {
@@ -76,6 +76,11 @@ func Native(text string) (json.RawMessage, error) {
 	return finish(raw)
 }
 
+// isFiller says whether a value before the arguments says nothing.
+func isFiller(raw json.RawMessage) bool {
+	return isBlank(raw, "{}") || string(raw) == "null" || string(raw) == `""`
+}
+
 // isBlank says whether a value is a pair of brackets with nothing in it.
 func isBlank(raw json.RawMessage, brackets string) bool {
 	return strings.Join(strings.Fields(string(raw)), "") == brackets
@@ -87,7 +92,7 @@ func unquoted(raw json.RawMessage) (text string, ok bool) {
 		return "", false
 	}
 	text = strings.TrimSpace(text)
-	return text, text == "" || text == "null" || text[0] == '{' || text[0] == '"'
+	return text, text == "" || text == "null" || isBlank(json.RawMessage(text), "[]") || text[0] == '{' || text[0] == '"' || openingFence.MatchString(text)
 }
 
 // Canonical gives one form to all spellings of the same arguments: names sorted, no

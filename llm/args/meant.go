@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -11,8 +12,8 @@ import (
 )
 
 // Meant reads arguments as models mean them, where the schema refuses them as written. A
-// null, an empty text, list or object means no value, unless the name is required. A text
-// that holds an object or a list is that. Other arguments come back unchanged.
+// null (also as a text), an empty text, list or object means no value, unless the name is
+// required. A text that holds an object or a list is that. Other arguments come back unchanged.
 func (s *Schema) Meant(args json.RawMessage) json.RawMessage {
 	root, err := decode(args)
 	if s == nil || err != nil || inspect(args) != nil {
@@ -26,16 +27,22 @@ func (s *Schema) Meant(args json.RawMessage) json.RawMessage {
 		if !ok {
 			continue
 		}
-		if isEmpty(old) {
-			delete(object, name)
-		} else if object[name], ok = embedded(old); !ok {
-			object[name] = old
+		better := func() bool {
+			now := len(s.wrong(root))
+			if now >= n {
+				object[name] = old
+				return false
+			}
+			n, changed = now, true
+			return true
+		}
+		inner, held := embedded(old)
+		if object[name] = inner; held && better() {
 			continue
 		}
-		if now := len(s.wrong(root)); now < n {
-			n, changed = now, true
-		} else {
-			object[name] = old
+		if object[name] = old; isEmpty(old) || held && isEmpty(inner) {
+			delete(object, name)
+			better()
 		}
 	}
 	if out, err := encode(root); changed && err == nil {
@@ -77,6 +84,11 @@ func holder(root any, at []string) (object map[string]any, name string) {
 		if i == len(at)-1 {
 			return object, part
 		}
+		if list, ok := root.([]any); ok {
+			n, _ := strconv.Atoi(part) // the validator's own index
+			root = list[n]
+			continue
+		}
 		root = object[part]
 	}
 	return nil, ""
@@ -87,7 +99,7 @@ func isEmpty(value any) bool {
 	case nil:
 		return true
 	case string:
-		return v == ""
+		return strings.TrimSpace(v) == "" || v == "null"
 	case []any:
 		return len(v) == 0
 	case map[string]any:
@@ -100,6 +112,9 @@ func isEmpty(value any) bool {
 func embedded(value any) (inner any, ok bool) {
 	text, _ := value.(string)
 	raw := []byte(strings.TrimSpace(text))
+	if again := ""; beginsWith(text, `"`) && !halved(raw) && json.Unmarshal(raw, &again) == nil && len(again) < len(text) {
+		return embedded(again)
+	}
 	if !beginsWith(text, "{[") || !json.Valid(raw) || halved(raw) || inspect(raw) != nil {
 		return nil, false
 	}

@@ -123,7 +123,7 @@ func TestCompileRefuses(t *testing.T) {
 func TestMeant(t *testing.T) {
 	schema, err := Compile(json.RawMessage(`{"type":"object","additionalProperties":false,"required":["q"],"properties":{
 		"q":{"type":"string"},"limit":{"type":"integer"},"after":{"type":"string","format":"date"},"note":{"type":"string"},"maybe":{"type":["integer","null"]},
-		"tags":{"type":"array","items":{"type":"string"}},"either":{"anyOf":[{"type":"integer"},{"type":"boolean"}]},"mode":{"enum":["a","b"]},
+		"tags":{"type":"array","items":{"type":"string"}},"either":{"anyOf":[{"type":"integer"},{"type":"boolean"}]},"mode":{"enum":["a","b"]},"list":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"},"note":{"type":"string"}}}},
 		"in":{"type":"object","properties":{"to":{"type":"string"},"must":{"type":"integer"}},"required":["must"]}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +139,13 @@ func TestMeant(t *testing.T) {
 		{"null where one is needed", `{"q":null}`, `{"q":null}`},
 		{"null further in", `{"q":"x","in":{"must":1,"to":null}}`, `{"in":{"must":1},"q":"x"}`},
 		{"null further in where one is needed", `{"q":"x","in":{"must":null}}`, `{"q":"x","in":{"must":null}}`},
+		{"null within a list", `{"q":"x","list":[{"id":1,"note":null},{"id":2,"note":""}]}`, `{"list":[{"id":1},{"id":2,"note":""}],"q":"x"}`},
+		{"an item that is null stays", `{"q":"x","tags":["a",null]}`, `{"q":"x","tags":["a",null]}`},
+		{"a string of white space", `{"q":"x","limit":" ","after":"\n"}`, `{"q":"x"}`},
+		{"null as a string", `{"q":"x","limit":"null","after":"null","mode":"null"}`, `{"q":"x"}`},
+		{"null as a string that is allowed", `{"q":"null","note":"null"}`, `{"q":"null","note":"null"}`},
+		{"an object as a string, twice", `{"q":"x","in":"\"{\\\"must\\\":1}\""}`, `{"in":{"must":1},"q":"x"}`},
+		{"an empty object as a string", `{"q":"x","limit":"{}","tags":"[]"}`, `{"q":"x","tags":[]}`},
 		{"a list as a string", `{"q":"x","tags":"[\"a\"]"}`, `{"q":"x","tags":["a"]}`},
 		{"an object as a string", `{"q":"x","in":"{\"must\":12345678901234567890}"}`, `{"in":{"must":12345678901234567890},"q":"x"}`},
 		{"an object as a string that has a name twice", `{"q":"x","in":"{\"must\":1,\"must\":2}"}`, `{"q":"x","in":"{\"must\":1,\"must\":2}"}`},

@@ -25,9 +25,15 @@ var tags = []struct{ open, close string }{
 	{"<reflection>", "</reflection>"},              // https://huggingface.co/mattshumer/Reflection-Llama-3.1-70B
 	{"<scratchpad>", "</scratchpad>"},              // Hermes 3: https://arxiv.org/abs/2408.11857
 	{"<seed:think>", "</seed:think>"},              // https://huggingface.co/ByteDance-Seed/Seed-OSS-36B-Instruct
+	{"<longcat_think>", "</longcat_think>"},        // https://huggingface.co/meituan-longcat/LongCat-Flash-Thinking
 	{"[think]", "[/think]"},                        // https://huggingface.co/mistralai/Magistral-Small-2507
 	{"◁think▷", "◁/think▷"},                        // https://huggingface.co/moonshotai/Kimi-VL-A3B-Thinking
 	{"<|begin_of_thought|>", "<|end_of_thought|>"}, // https://huggingface.co/NovaSky-AI/Sky-T1-32B-Preview
+	{"<|inner_prefix|>", "<|inner_suffix|>"},       // https://huggingface.co/swiss-ai/Apertus-70B-Instruct-2509
+	{"<|channel>thought", "<channel|>"},            // Gemma 4: https://ai.google.dev/gemma/docs/capabilities/thinking
+	{"<unused94>", "<unused95>"},                   // https://huggingface.co/google/medgemma-27b-text-it
+	{"[unused16]", "[unused17]"},                   // https://huggingface.co/FreedomIntelligence/openPangu-Embedded-7B
+	{"<|think|>", "<|/think|>"},                    // https://huggingface.co/upstage/Solar-Open-100B, closed by <|end|>
 	{"<|start_thinking|>", "<|end_thinking|>"},     // https://docs.cohere.com/docs/command-a-reasoning
 }
 
@@ -35,8 +41,12 @@ var tags = []struct{ open, close string }{
 // a thought, a call or the answer: https://cookbook.openai.com/articles/openai-harmony
 const channel = `(?:<\|start\|>[^<]*)?<\|channel\|>([^<]+)(?:<\|constrain\|>[^<]*)?<\|message\|>`
 
-// silent matches marks around an answer. The last is a head and an end without tokens.
-const silent = `<\|(?:end|return|start_response|end_response|begin_of_solution|end_of_solution)\|>|<\|start\|>assistant|assistantfinal`
+// silent matches marks around an answer. The last two are heads and an end without tokens.
+const silent = `<\|(?:end|return|start_response|end_response|begin_of_solution|end_of_solution|content)\|>|<\|(?:start|begin)\|>assistant|assistantfinal|assistantcommentary`
+
+// frames matches an element around an answer: Hunyuan, GLM, Granite. It is text, unless it
+// stands right behind thoughts.
+const frames = `</?(?:answer|response)>`
 
 // The groups of signs.
 const (
@@ -46,6 +56,7 @@ const (
 	channelSign
 	channelName
 	silentSign
+	frameSign
 )
 
 // signs matches all that may change the meaning of the text behind it, at the beginning of
@@ -60,7 +71,7 @@ var signs, opens = func() (at, anywhere *regexp.Regexp) {
 		opening, closing = append(opening, open), append(closing, end)
 	}
 	open := "(" + strings.Join(opening, "|") + ")"
-	return regexp.MustCompile("(?i)^(?:(`+|~{3,})|" + open + "|(" + strings.Join(closing, "|") + ")|(" + channel + ")|(" + silent + "))"), regexp.MustCompile("(?i)" + open)
+	return regexp.MustCompile("(?i)^(?:(`+|~{3,})|" + open + "|(" + strings.Join(closing, "|") + ")|(" + channel + ")|(" + silent + ")|(" + frames + "))"), regexp.MustCompile("(?i)" + open)
 }()
 
 // Splitter parts a text that comes in pieces. It tells Out each decided part, and holds
@@ -81,6 +92,7 @@ type Splitter struct {
 	inLine bool   // its line has something before
 	fence  string // the opening marks of the block of code that is open
 	tagged bool   // the block has an opening tag
+	framed bool   // the answer stands in an element
 }
 
 // Split parts a whole text.
@@ -162,8 +174,13 @@ func (s *Splitter) readSign(last bool) {
 	case name == "commentary" && strings.Contains(sign(channelName), "to="):
 		s.end()
 		s.put(sign(channelSign))
-	case name == "final", text == "assistantfinal":
-		if text != "" && !s.bare {
+	case sign(frameSign) != "":
+		s.frame(sign(frameSign))
+	case name == "final", strings.HasPrefix(text, "assistant"):
+		if text == "assistantcommentary" && s.bare {
+			s.close(!s.opened)
+			s.put("<|channel|>commentary")
+		} else if text != "" && !s.bare {
 			s.put(sign(silentSign))
 		} else {
 			s.close(!s.opened)
@@ -177,6 +194,16 @@ func (s *Splitter) readSign(last bool) {
 	case s.inside || sign(channelSign) != "":
 		s.end()
 	}
+}
+
+// frame reads an element around the answer.
+func (s *Splitter) frame(sign string) {
+	if opens := sign[1] != '/'; s.inside || !s.opened || s.said == opens || s.framed == opens {
+		s.put(sign)
+		return
+	}
+	s.framed = !s.framed
+	s.skips = s.spaced
 }
 
 // quotes are the pairs of marks between which a closing tag is spoken of.
@@ -206,10 +233,15 @@ func (s *Splitter) candidate() int {
 
 // begins says whether a text may go on to be a sign.
 func begins(text string) bool {
-	if strings.Trim(text, "`") == "" || strings.Trim(text, "~") == "" || strings.HasPrefix("assistantfinal", text) {
+	if strings.Trim(text, "`") == "" || strings.Trim(text, "~") == "" || strings.HasPrefix("assistantfinal", text) || strings.HasPrefix("assistantcommentary", text) {
 		return true
 	}
-	for _, head := range []string{"<|start|>", "<|channel|>"} {
+	for _, frame := range []string{"<answer>", "</answer>", "<response>", "</response>"} {
+		if strings.HasPrefix(frame, text) {
+			return true
+		}
+	}
+	for _, head := range []string{"<|start|>", "<|begin|>", "<|channel|>"} {
 		if strings.HasPrefix(text, head) && !strings.Contains(text, "<|message|>") {
 			return true
 		}
