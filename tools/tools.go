@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"regexp"
 	"runtime"
@@ -292,6 +293,17 @@ func FreeName(files []chat.File, name string) string {
 		free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), n, extension)
 	}
 	return free
+}
+
+// Environ is all that a program sees of the bot's environment, so none of its secrets: PATH,
+// HOME, LANG, and the variables that the file names.
+func Environ(more ...string) (env []string) {
+	for _, name := range append([]string{"PATH", "HOME", "LANG"}, more...) {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // Place makes the path of a program absolute, where it has a slash. A name without one is

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -65,8 +64,8 @@ func (c *Keys) Place(absolute func(path string) string) {
 	tools.Place(c.Preview, absolute)
 }
 
-// New makes a tool of a program. It refuses impossible ones: no program, a placeholder
-// without a parameter, an unknown kind of output. It reads the environment here, once.
+// New makes a tool of a program. It refuses a placeholder without a parameter, and one for
+// the program itself. It reads the environment here, once.
 func New(c Keys) (tools.Tool, error) {
 	cmd, err := newCommand(c)
 	if err != nil {
@@ -115,33 +114,16 @@ type command struct {
 
 func newCommand(c Keys) (*command, error) {
 	c = withDefaults(c)
-	if c.Output != OutputText && c.Output != OutputJSON && c.Output != OutputFile {
-		return nil, fmt.Errorf("the output is text, json or file, not %q", c.Output)
-	}
-	if c.Timeout < 0 {
-		return nil, errors.New("the timeout must not be negative")
-	}
-	cmd := &command{Keys: c, grace: 2 * time.Second}
+	cmd := &command{Keys: c, grace: 2 * time.Second, env: tools.Environ(c.Env...)}
 	if err := cmd.place(); err != nil {
 		return nil, err
 	}
 	if err := cmd.parse(); err != nil {
 		return nil, err
 	}
-	for _, name := range append([]string{"PATH", "HOME", "LANG"}, c.Env...) {
-		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return nil, fmt.Errorf("%q is no name of an environment variable", name)
-		}
-		if value, ok := os.LookupEnv(name); ok {
-			cmd.env = append(cmd.env, name+"="+value)
-		}
-	}
-	before, err := cmd.planned()
-	if err != nil {
-		return nil, err
-	}
-	cmd.before = before
-	return cmd, nil
+	var err error
+	cmd.before, err = cmd.planned()
+	return cmd, err
 }
 
 func withDefaults(c Keys) Keys {
@@ -156,9 +138,6 @@ func withDefaults(c Keys) Keys {
 // place makes the paths absolute, so that no later change of directory and no
 // lookup gives them another meaning.
 func (c *command) place() error {
-	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return errors.New("argv names no program")
-	}
 	if placeholder.MatchString(c.Argv[0]) {
 		return errors.New("the program itself, the first element of argv, cannot be a parameter")
 	}

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -52,7 +51,8 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		if off := differs(o.d, l.tools); off != "" {
 			return switchedOff(o, off), nil
 		}
-		a := &attempt{begun: time.Now(), asked: h.State != ""}
+		a := &attempt{begun: time.Now()}
+		a.asked.Store(h.State != "")
 		run := &running{in: in, limit: limit, session: l.session, ctx: ctx, attempt: a, notes: h.Notes}
 		end := s.calls.begin(run)
 		r, err := s.rounds(context.WithValue(ctx, runningKey{}, run), run, l.tools, o, &h)
@@ -120,9 +120,9 @@ func ended(err error) bool {
 // unavailable tells of a call that never began.
 func (s *server) unavailable(ctx context.Context, o offer, err error) (llm.Result, error) {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSlow) {
-		return failed("%s was not run: it was stopped before it began", o.as), cause
+		return tools.Failed("%s was not run: it was stopped before it began", o.as), cause
 	}
-	return failed("%s was not run: the server %s that does this is not available now (%v). Other arguments won't help; go on without it, and say so, or try again later.", o.as, s.Name, err),
+	return tools.Failed("%s was not run: the server %s that does this is not available now (%v). Other arguments won't help; go on without it, and say so, or try again later.", o.as, s.Name, err),
 		fmt.Errorf("call mcp server %s: %w", s.Name, err)
 }
 
@@ -130,25 +130,28 @@ func (s *server) unavailable(ctx context.Context, o offer, err error) (llm.Resul
 func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (llm.Result, error) {
 	if said, undone, ok := answered(err); ok {
 		what := "failed, and what it had begun may be done in part or as a whole"
-		if undone && !a.hasBegun() {
+		if undone && !a.asked.Load() {
 			what = "was not done"
 		}
-		return failed("%s %s; the server %s says:\n%s", o.as, what, s.Name, said), nil
+		return tools.Failed("%s %s; the server %s says:\n%s", o.as, what, s.Name, said), nil
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlow):
-		return failed("%s took longer than %s and was given up; what it had begun may be done in part or as a whole", o.as, s.Timeout), nil
+		return tools.Failed("%s took longer than %s and was given up; what it had begun may be done in part or as a whole", o.as, s.Timeout), nil
 	case cause != nil:
-		return failed("%s was stopped; what it had begun may be done in part or as a whole", o.as), cause
+		return tools.Failed("%s was stopped; what it had begun may be done in part or as a whole", o.as), cause
 	}
 	reason := why(err)
-	if noted := cmp.Or(a.refusal(), s.noted(a.begun)); noted != nil {
+	refused := a.refused.Load()
+	if refused != nil {
+		reason = refused
+	} else if noted := s.fault.since(a.begun); noted != nil {
 		reason = noted
 	}
-	if undialled(err) && !a.hasBegun() || a.undone() && (ended(err) || a.refusal() != nil) {
+	if undialled(err) && !a.asked.Load() || a.undone() && (ended(err) || refused != nil) {
 		return s.unavailable(ctx, o, reason)
 	}
-	return failed("%s broke off before there was an answer: the connection to the server %s failed (%v). Whether it was done is not known: look before you do it again.", o.as, s.Name, reason),
+	return tools.Failed("%s broke off before there was an answer: the connection to the server %s failed (%v). Whether it was done is not known: look before you do it again.", o.as, s.Name, reason),
 		fmt.Errorf("call mcp server %s: %w", s.Name, reason)
 }
 
@@ -203,10 +206,7 @@ func (s *server) connected(ctx context.Context, gone *sdk.ClientSession) (*live,
 		case failed:
 			return nil, lost
 		}
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		nudge(s.wake)
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -258,10 +258,5 @@ func differs(pinned Definition, now []Definition) string {
 }
 
 func switchedOff(o offer, why string) llm.Result {
-	return failed("%s was not run: it is switched off, since %s. Somebody who runs this bot has to look at it; go on without it, and say so.", o.as, why)
-}
-
-// failed is a result that tells the model the mistake.
-func failed(format string, a ...any) llm.Result {
-	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
+	return tools.Failed("%s was not run: it is switched off, since %s. Somebody who runs this bot has to look at it; go on without it, and say so.", o.as, why)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -43,16 +44,17 @@ type running struct {
 	ctx     context.Context
 	attempt *attempt
 
+	asks atomic.Int32 // questions that wait for their answer
+
 	mu    sync.Mutex
 	notes []string // what was asked, for the model
-	asks  int      // questions that wait for their answer
 }
 
 // calls are those that run.
 type calls struct {
 	mu      sync.Mutex
 	list    map[string]*running
-	changed chan struct{} // closed and made anew with every change
+	changed bell
 	n       int
 }
 
@@ -66,21 +68,23 @@ func (c *calls) begin(r *running) (end func()) {
 		c.list = map[string]*running{}
 	}
 	c.list[r.id] = r
-	c.announce()
+	c.changed.ring()
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.list, r.id)
-		c.announce()
+		c.changed.ring()
 	}
 }
 
-// announce wakes who waits for a change. The caller holds the lock.
-func (c *calls) announce() {
-	if c.changed != nil {
-		close(c.changed)
+// bell wakes who waits for a change. A lock guards it.
+type bell chan struct{}
+
+func (b *bell) ring() {
+	if *b != nil {
+		close(*b)
 	}
-	c.changed = make(chan struct{})
+	*b = make(bell)
 }
 
 // marked finds the call of which a request bears the number.
@@ -100,7 +104,7 @@ func (c *calls) only(ctx context.Context, session *sdk.ClientSession) *running {
 	c.mu.Lock()
 	var left []*running
 	for _, r := range c.list {
-		if r.session == session && !r.asking() {
+		if r.session == session && r.asks.Load() == 0 {
 			left = append(left, r)
 		}
 	}
@@ -122,18 +126,6 @@ func (c *calls) only(ctx context.Context, session *sdk.ClientSession) *running {
 			return nil
 		}
 	}
-}
-
-func (r *running) asking() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.asks > 0
-}
-
-func (r *running) ask(delta int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asks += delta
 }
 
 // note keeps for the model what was asked, and what came of it.
@@ -181,7 +173,7 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 		s.log.Info("an mcp server asked a person something, and it is not known whom", "server", s.Name)
 		return declined, nil
 	}
-	r.attempt.ask()
+	r.attempt.asked.Store(true)
 	q, err := s.question(req.Params)
 	return s.asked(ctx, r, q, err)
 }
@@ -240,8 +232,8 @@ func (s *server) put(ctx context.Context, r *running, q chat.Question) (chat.Ans
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	defer r.limit.Pause()() // a task has none
-	r.ask(1)
-	defer r.ask(-1)
+	r.asks.Add(1)
+	defer r.asks.Add(-1)
 	begun := time.Now()
 	a, err := r.in.Ask(both, q)
 	s.log.Info("an mcp server asked a person something", "server", s.Name, "outcome", string(a.How), "took", time.Since(begun).String())

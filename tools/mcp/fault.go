@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -89,65 +90,24 @@ func undialled(err error) bool {
 // don't tell: when a session is lost, all running calls get the error of the refused
 // one.
 type attempt struct {
-	begun time.Time
-
-	mu    sync.Mutex
-	sent  bool
-	asked bool  // the server asked a person something for it, and so had begun
-	err   error // the server's refusal of this very call
+	begun   time.Time
+	sent    atomic.Bool
+	asked   atomic.Bool             // the server asked a person something for it, and so had begun
+	refused atomic.Pointer[trouble] // the server's refusal of this very call
 }
 
-// attemptOf gives the attempt that a context is for; nil where it is for none.
+// attemptOf gives the attempt that a context is for, or one that nobody asks.
 func attemptOf(ctx context.Context) *attempt {
 	if r := runningOf(ctx); r != nil {
 		return r.attempt
 	}
-	return nil
-}
-
-func (a *attempt) send() {
-	if a != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.sent = true
-	}
-}
-
-func (a *attempt) ask() {
-	if a != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.asked = true
-	}
-}
-
-// hasBegun says whether the server is known to have begun.
-func (a *attempt) hasBegun() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.asked
-}
-
-func (a *attempt) refuse(err error) {
-	if a != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.err = err
-	}
-}
-
-func (a *attempt) refusal() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.err
+	return &attempt{}
 }
 
 // undone says that nothing was done for certain: the call was refused, or never
 // went out. With the newest version of the protocol it goes out once more with each
 // answer of a person's, and a refusal of that is none of the call.
 func (a *attempt) undone() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var own *trouble
-	return !a.asked && (!a.sent || errors.As(a.err, &own) && own.undone)
+	refused := a.refused.Load()
+	return !a.asked.Load() && (!a.sent.Load() || refused != nil && refused.undone)
 }

@@ -73,7 +73,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		call.refuse(errElsewhere)
+		call.refused.Store(errElsewhere)
 		return nil, w.fault.note(errElsewhere)
 	}
 	req = req.Clone(req.Context())
@@ -88,7 +88,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Header.Set(name, value)
 	}
-	call.send()
+	call.sent.Store(true)
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -139,8 +139,9 @@ func (w *web) refusal(req *http.Request, resp *http.Response, asked request) (*h
 		return resp, nil
 	}
 	status := resp.StatusCode
-	reason := w.fault.note(statusReason(status))
-	asked.attempt(req.Context()).refuse(reason)
+	reason := statusReason(status)
+	_ = w.fault.note(reason)
+	asked.attempt(req.Context()).refused.Store(reason)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		return nil, reason
@@ -153,7 +154,7 @@ func (w *web) refusal(req *http.Request, resp *http.Response, asked request) (*h
 }
 
 // statusReason is the meaning of a status.
-func statusReason(status int) error {
+func statusReason(status int) *trouble {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return refused("it refuses the credentials (status %d); look at headers", status)
@@ -202,12 +203,12 @@ func requestOf(req *http.Request) (asked request) {
 	return asked
 }
 
-// attempt is the attempt at a call that the request itself makes; nil if it makes none.
+// attempt is the attempt at a call that the request itself makes, or one that nobody asks.
 // Other requests serve a call too: they continue the stream of its answer, or report
 // that it was given up. Their outcome says nothing about the call.
 func (r request) attempt(ctx context.Context) *attempt {
 	if r.Method != "tools/call" {
-		return nil
+		return &attempt{}
 	}
 	return attemptOf(ctx)
 }
@@ -245,10 +246,10 @@ type trouble struct {
 // Error implements error.
 func (t *trouble) Error() string { return t.words }
 
-func ours(format string, a ...any) error { return &trouble{words: fmt.Sprintf(format, a...)} }
+func ours(format string, a ...any) *trouble { return &trouble{words: fmt.Sprintf(format, a...)} }
 
 // refused is such an error of a server that did nothing.
-func refused(format string, a ...any) error {
+func refused(format string, a ...any) *trouble {
 	return &trouble{words: fmt.Sprintf(format, a...), undone: true}
 }
 

@@ -57,19 +57,14 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 
 // options are those of the client's side.
 func (s *server) options() *sdk.ClientOptions {
-	o := &sdk.ClientOptions{
+	return &sdk.ClientOptions{
 		Capabilities:       &sdk.ClientCapabilities{Extensions: map[string]any{tasksExtension: map[string]any{}}}, // no roots; and no handler, so no sampling
 		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true},                                            // see rounds
 		ElicitationHandler: s.elicit,
 		Logger:             slog.New(slog.DiscardHandler), // it would log what servers write
+
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.relist) },
 	}
-	o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) {
-		select {
-		case s.relist <- struct{}{}:
-		default:
-		}
-	}
-	return o
 }
 
 // end closes the session and ends the program.
@@ -92,7 +87,7 @@ func (l *link) end() {
 
 // cause finds the real cause of a connection's end.
 func (l *link) cause(err error, since time.Time) error {
-	if noted := l.s.noted(since); noted != nil {
+	if noted := l.s.fault.since(since); noted != nil {
 		return noted
 	}
 	if strings.Contains(err.Error(), "unsupported protocol version") { // the SDK's type is its own

@@ -264,7 +264,7 @@ func (ss *Servers) Tools() []tools.Tool {
 		out = append(out, tools.Tool{
 			Tool:     llm.Tool{Name: o.as, Description: o.d.Description, Parameters: o.parameters},
 			Server:   o.s.Name,
-			Shown:    slices.ContainsFunc(o.s.Shown, func(p string) bool { return matches(p, o.d.Name) }),
+			Shown:    matches(o.d.Name, o.s.Shown...),
 			ReadOnly: o.readOnly,
 			Outside:  true,
 			Sends:    sends,
@@ -320,15 +320,9 @@ func offers(list []*server, taken []string) []offer {
 func newServer(cfg Server, o Options) (*server, error) {
 	s := &server{
 		Server: cfg, pace: cmp.Or(cfg.pace, o.pace), limit: o.limit, log: o.Logger, dir: o.Dir, version: o.Version,
-		changed: make(chan struct{}), closing: make(chan struct{}), wake: make(chan struct{}, 1), relist: make(chan struct{}, 1),
+		changed: make(bell), closing: make(chan struct{}), wake: make(chan struct{}, 1), relist: make(chan struct{}, 1),
 		listing: make(chan struct{}, 1),
 		fault:   &fault{},
-	}
-	if cfg.URL.IsSet() != (len(cfg.Command) == 0) {
-		return nil, fmt.Errorf("set up mcp server %q: it must have either a URL or a command", cfg.Name)
-	}
-	if err := cfg.checkPatterns(); err != nil {
-		return nil, fmt.Errorf("set up mcp server %q: %w", cfg.Name, err)
 	}
 	if cfg.URL.IsSet() {
 		web, err := newWeb(cfg, s.pace.bytes, s.fault)

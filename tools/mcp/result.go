@@ -24,12 +24,9 @@ const mostFiles = 20
 // thread. Linked are the resources that it links to, as far as they were read.
 func result(o offer, in tools.Input, r *sdk.CallToolResult, linked map[string][]*sdk.ResourceContents) llm.Result {
 	if r.NeedsInput() {
-		return failed("%s was not done: its server wants to ask a person something in the middle of the call, which is not possible here. Ask for it yourself, if an argument can carry the answer.", o.as)
+		return tools.Failed("%s was not done: its server wants to ask a person something in the middle of the call, which is not possible here. Ask for it yourself, if an argument can carry the answer.", o.as)
 	}
-	w := writer{tool: o.as, linked: linked}
-	for _, f := range in.Files {
-		w.taken = append(w.taken, f.Name)
-	}
+	w := writer{tool: o.as, linked: linked, taken: slices.Clone(in.Files)}
 	texts := false
 	for _, c := range r.Content {
 		texts = w.content(c) || texts
@@ -49,7 +46,7 @@ func result(o offer, in tools.Input, r *sdk.CallToolResult, linked map[string][]
 // writer collects a result.
 type writer struct {
 	tool  string
-	taken []string // names of files
+	taken []chat.File // those of the thread and of this result
 	lines []string
 	files []llm.File
 	// linked are the contents of resources, by the address of the link.
@@ -148,19 +145,9 @@ func (w *writer) file(name, media string, data []byte) {
 	if path.Ext(name) == "" {
 		name += extension(kind)
 	}
-	f := llm.File{Name: w.free(chat.FileName(name)), MediaType: kind, Data: data}
-	w.taken, w.files = append(w.taken, f.Name), append(w.files, f)
+	f := llm.File{Name: tools.FreeName(w.taken, chat.FileName(name)), MediaType: kind, Data: data}
+	w.taken, w.files = append(w.taken, chat.File{Name: f.Name}), append(w.files, f)
 	w.lines = append(w.lines, fmt.Sprintf("file %s (%s, %d bytes)", f.Name, kind, len(data)))
-}
-
-// free counts a name up until no file of the thread has it.
-func (w *writer) free(name string) string {
-	ext := path.Ext(name)
-	free := name
-	for n := 2; slices.ContainsFunc(w.taken, func(t string) bool { return strings.EqualFold(t, free) }); n++ {
-		free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
-	}
-	return free
 }
 
 // extensions are those that people know; a machine's own table gives others.

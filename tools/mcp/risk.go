@@ -1,8 +1,7 @@
 package mcp
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -14,36 +13,14 @@ import (
 // strictness orders the risks.
 var strictness = map[tools.Risk]int{tools.Auto: 1, tools.Ask: 2, tools.Never: 3}
 
-func (c Server) checkPatterns() error {
-	var errs []error
-	for _, p := range slices.Concat(c.Tools, c.ReadOnly, c.Shown) {
-		errs = append(errs, patternError(p))
-	}
-	for p := range c.Sends {
-		errs = append(errs, patternError(p))
-	}
-	for p, risk := range c.Risk {
-		errs = append(errs, patternError(p))
-		if strictness[risk] == 0 {
-			errs = append(errs, fmt.Errorf("the risk is auto, ask or never, not %q", risk))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func patternError(pattern string) error {
-	if _, err := path.Match(pattern, "name"); err != nil {
-		return fmt.Errorf("read pattern %q: %w", pattern, err)
-	}
-	return nil
-}
-
-// matches says whether a pattern is for a tool. A slash in the tool's name must
-// not take it out of the reach of "*", so it is no separator.
-func matches(pattern, name string) bool {
+// matches says whether one of some patterns is for a tool. A slash in the tool's name
+// must not take it out of the reach of "*", so it is no separator.
+func matches(name string, patterns ...string) bool {
 	flat := strings.NewReplacer("/", "\x00")
-	ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
-	return ok && err == nil
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(flat.Replace(p), flat.Replace(name))
+		return ok && err == nil
+	})
 }
 
 // wanted are the tools that the configuration wants of those that there are.
@@ -51,9 +28,7 @@ func (c Server) wanted(list []Definition) []Definition {
 	if len(c.Tools) == 0 {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(d Definition) bool {
-		return !slices.ContainsFunc(c.Tools, func(p string) bool { return matches(p, d.Name) })
-	})
+	return slices.DeleteFunc(slices.Clone(list), func(d Definition) bool { return !matches(d.Name, c.Tools...) })
 }
 
 // idle names the patterns that fit none of the tools that there are: somebody who
@@ -62,7 +37,7 @@ func (c Server) idle(list []Definition) []string {
 	var out []string
 	look := func(key string, patterns []string) {
 		for _, p := range patterns {
-			if !slices.ContainsFunc(list, func(d Definition) bool { return matches(p, d.Name) }) {
+			if !slices.ContainsFunc(list, func(d Definition) bool { return matches(d.Name, p) }) {
 				out = append(out, key+": "+p)
 			}
 		}
@@ -82,16 +57,11 @@ func (c Server) idle(list []Definition) []string {
 // approve.
 func (c Server) judge(d Definition) (risk tools.Risk, readOnly bool, raised string) {
 	for pattern, r := range c.Risk {
-		if matches(pattern, d.Name) && strictness[r] > strictness[risk] {
+		if matches(d.Name, pattern) && strictness[r] > strictness[risk] {
 			risk = r
 		}
 	}
-	if risk == "" {
-		risk = tools.Ask
-	}
-	for _, pattern := range c.ReadOnly {
-		readOnly = readOnly || matches(pattern, d.Name)
-	}
+	risk, readOnly = cmp.Or(risk, tools.Ask), matches(d.Name, c.ReadOnly...)
 	if h := d.Hints; h == nil || h.ReadOnly || h.Destructive == nil || !*h.Destructive {
 		return risk, readOnly, ""
 	}

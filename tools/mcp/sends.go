@@ -15,7 +15,7 @@ import (
 func (c Server) sends(d Definition) (out []string, undeclared bool) {
 	said := false
 	for pattern, names := range c.Sends {
-		if matches(pattern, d.Name) {
+		if matches(d.Name, pattern) {
 			said, out = true, append(out, names...)
 		}
 	}

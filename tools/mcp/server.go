@@ -37,8 +37,8 @@ type server struct {
 	live     *live // nil while there is no connection
 	lost     error // why not
 	stderr   string
-	failures int           // attempts that brought no connection
-	changed  chan struct{} // closed and made anew with every change of the above
+	failures int // attempts that brought no connection
+	changed  bell
 	told     map[string]string
 	idly     string // the patterns of which it was told that they fit nothing
 	old      bool   // only of run: shake hands as before 2026-07-28
@@ -179,12 +179,9 @@ func (s *server) use(l, only *live) {
 	if s.missed {
 		s.missed = false
 		s.found()
-		select {
-		case s.late <- struct{}{}:
-		default:
-		}
+		nudge(s.late)
 	}
-	s.announce()
+	s.changed.ring()
 	s.tell()
 }
 
@@ -196,16 +193,15 @@ func (s *server) drop(err error) {
 		s.failures++
 	}
 	s.live, s.lost = nil, err
-	s.announce()
+	s.changed.ring()
 }
 
-// noted is the cause of a failure, where the connection knows it.
-func (s *server) noted(since time.Time) error { return s.fault.since(since) }
-
-// announce wakes who waits for a change. The caller holds the lock.
-func (s *server) announce() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+// nudge leaves word in a channel that has room for one.
+func nudge(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // settled waits until the first attempt has ended, well or not.

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"nod/tools"
 	"nod/tools/mcp/wire"
 )
 
@@ -63,11 +64,7 @@ func startChild(s *server) (*child, error) {
 	// stop ends it, and more gently than a context does.
 	c.cmd = exec.CommandContext(context.Background(), s.Command[0], s.Command[1:]...)
 	c.cmd.Dir = s.dir
-	for _, name := range []string{"PATH", "HOME", "LANG"} {
-		if value, ok := os.LookupEnv(name); ok {
-			c.cmd.Env = append(c.cmd.Env, name+"="+value)
-		}
-	}
+	c.cmd.Env = tools.Environ()
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, &c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.cmd.WaitDelay = s.pace.grace // for a process that it left behind with its standard error

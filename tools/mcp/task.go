@@ -127,7 +127,7 @@ func (s *server) rounds(ctx context.Context, run *running, now []Definition, o o
 		if err != nil || r.InputRequests == nil || round == mostRounds {
 			return r, err
 		}
-		run.attempt.ask()
+		run.attempt.asked.Store(true)
 		h.State = r.RequestState
 		var held bool
 		if responses, held = s.questions(ctx, run, h, r.InputRequests); held {
@@ -213,7 +213,7 @@ func (s *server) await(ctx context.Context, o offer, in tools.Input, h handle, s
 		case errors.Is(context.Cause(ctx), errSlow):
 			return run.noted(s.stopTask(ctx, o, in, h, "took longer than "+s.TaskTimeout.String()+" and was given up")), nil
 		case ctx.Err() != nil:
-			return failed("%s was stopped; what it had begun may be done in part or as a whole", o.as), context.Cause(ctx)
+			return tools.Failed("%s was stopped; what it had begun may be done in part or as a whole", o.as), context.Cause(ctx)
 		case errors.As(err, &said) && slices.Contains(ofRequests, said.Code):
 			return unknown(o, "its server "+s.Name+" does not know its task any more"), nil
 		case err == nil:
@@ -289,9 +289,9 @@ func (s *server) ended(ctx context.Context, run *running, o offer, t *task) *llm
 		if t.Error != nil {
 			said, _, _ = answered(t.Error)
 		}
-		out = failed("%s failed, and what it had begun may be done in part or as a whole; the server %s says:\n%s", o.as, s.Name, said)
+		out = tools.Failed("%s failed, and what it had begun may be done in part or as a whole; the server %s says:\n%s", o.as, s.Name, said)
 	case "cancelled":
-		out = failed("%s was cancelled at its server %s; what it had begun may be done in part", o.as, s.Name)
+		out = tools.Failed("%s was cancelled at its server %s; what it had begun may be done in part", o.as, s.Name)
 	default:
 		return nil
 	}
@@ -313,12 +313,12 @@ func (s *server) stopTask(ctx context.Context, o offer, in tools.Input, h handle
 	if t, err := s.look(ctx, run, h, nil); err == nil && t.Status == "completed" {
 		return *s.ended(ctx, run, o, t)
 	}
-	return failed("%s %s, and its server %s was told to end it; what it had begun may be done in part or as a whole", o.as, what, s.Name)
+	return tools.Failed("%s %s, and its server %s was told to end it; what it had begun may be done in part or as a whole", o.as, what, s.Name)
 }
 
 // unknown is the result of a call of which nobody knows whether it was done.
 func unknown(o offer, why string) llm.Result {
-	r := failed("outcome unknown: %s was begun, and %s. Whether it was done is not known: look before you do it again.", o.as, why)
+	r := tools.Failed("outcome unknown: %s was begun, and %s. Whether it was done is not known: look before you do it again.", o.as, why)
 	r.Unknown = true
 	return r
 }
