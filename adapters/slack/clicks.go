@@ -169,7 +169,8 @@ func (a *Adapter) answer(ctx context.Context, in api.Interaction, ans front.Answ
 	case ans.Alone == "" || ans.Alone == front.Noted: // the buttons themselves show that
 		return nil
 	case in.View.ID != "":
-		return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, "", [][]slackgo.Block{{layout.Section(layout.Escape(ans.Alone))}}, 0)
+		view := stepsWindow("", [][]slackgo.Block{{layout.Section(layout.Escape(ans.Alone))}}, 0)
+		return a.show(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, view, outbox.Approval)
 	}
 	return a.confide(ctx, api.ThreadID(a.who().TeamID, in.Channel.ID, in.Container.Thread), chat.UserID(in.User.ID), ans)
 }
@@ -273,7 +274,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction) error {
 	ev.Channel = in.Channel.ID
 	thread := a.threadOf(ev)
 	m.Ref = api.InThread(thread, ev.TS)
-	if !a.writes(ctx, in.Channel.ID) {
+	if c, err := a.web.Channel(ctx, in.Channel.ID, outbox.Answer); err != nil || !c.Has() && !c.IM { // it can't write there
 		channel, root, err := a.begin(ctx, in.User.ID, aboutThis)
 		if err != nil {
 			return err
@@ -283,12 +284,6 @@ func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction) error {
 	}
 	m.Files = a.attached(ctx, thread, allFiles(ev))
 	return a.Put(a.o.Inbox.Message(ctx, thread, m, "slack:ask:"+in.TriggerID))
-}
-
-// writes says whether the bot can write in a channel: it is a member.
-func (a *Adapter) writes(ctx context.Context, channel string) bool {
-	c, err := a.web.Channel(ctx, channel, outbox.Answer)
-	return err == nil && (c.Has() || c.IM)
 }
 
 // begin opens a thread in the direct conversation with somebody.

@@ -139,11 +139,11 @@ func (a *Adapter) change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 		if err == nil {
 			a.shapes.Took(forms[0])
 		}
-		if !api.RefusedForm(err) || len(forms.Plainer()) == 0 {
+		if !api.RefusedForm(err) || len(forms) == 1 {
 			return api.Gone(err)
 		}
 		a.shapes.Refused(forms[0], m.Key, err)
-		return a.change(ctx, thread, ref, m, forms.Plainer())
+		return a.change(ctx, thread, ref, m, forms[1:])
 	}
 	if !m.Floats() {
 		return plainer(a.web.Call(ctx, r))

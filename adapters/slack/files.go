@@ -97,8 +97,11 @@ func (a *Adapter) attachment(f file) intake.File {
 	out := intake.File{File: chat.File{Name: name, MediaType: f.Mimetype, Size: f.Size}}
 	if f.Access == "check_file_info" {
 		out.Ask = func(ctx context.Context) (_ chat.File, err error) {
-			f, err = a.fileInfo(ctx, f.ID)
-			f = f.shrunk().page()
+			var said struct {
+				File file `json:"file"`
+			}
+			err = a.web.Call(ctx, api.Request{Method: "files.info", Args: url.Values{"file": {f.ID}}, Answer: &said})
+			f = said.File.shrunk().page()
 			return chat.File{Name: chat.FirstOf(f.Name, f.Title, name), MediaType: f.Mimetype, Size: f.Size}, err
 		}
 	}
@@ -106,12 +109,4 @@ func (a *Adapter) attachment(f file) intake.File {
 		return a.web.Download(ctx, chat.FirstOf(f.Download, f.Private), f.Mimetype, most)
 	}
 	return out
-}
-
-func (a *Adapter) fileInfo(ctx context.Context, id string) (file, error) {
-	var said struct {
-		File file `json:"file"`
-	}
-	err := a.web.Call(ctx, api.Request{Method: "files.info", Args: url.Values{"file": {id}}, Answer: &said})
-	return said.File, err
 }

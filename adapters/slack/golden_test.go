@@ -100,7 +100,7 @@ func TestGolden(t *testing.T) {
 		var got [][]sent
 		for _, forms := range partsOf(messageOf(th, p), in) {
 			var all []sent
-			for _, f := range forms.All().On("") {
+			for _, f := range forms.On("") {
 				s := sent{Text: f.Text}
 				if f.Blocks != nil {
 					s.Blocks = f.Blocks

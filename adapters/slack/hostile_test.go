@@ -72,7 +72,7 @@ func TestNothingRings(t *testing.T) {
 			p := posts[name]
 			hostile.Poison(t, &p)
 			for _, forms := range partsOf(messageOf(th, p), in) {
-				for _, f := range forms.All().On("") {
+				for _, f := range forms.On("") {
 					if bad := sentFaults(t, map[string]any{"text": f.Text, "blocks": f.Blocks}); len(bad) > 0 {
 						t.Errorf("%s: %q", name, bad)
 					}

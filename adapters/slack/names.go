@@ -30,7 +30,6 @@ type named struct {
 	bot   bool
 	zone  string
 	kind  kind // of an account
-	asked time.Time
 	until time.Time
 }
 
@@ -45,18 +44,6 @@ func (n *names) recall(id string) (named, bool) {
 	return v, ok && n.now().Before(v.until)
 }
 
-func (n *names) keep(id string, v named, stays time.Duration) {
-	v.asked = n.now()
-	v.until = v.asked.Add(stays)
-	n.had.Put(id, v)
-}
-
-// zone is the time zone of somebody who was looked up.
-func (n *names) zone(id string) string {
-	v, _ := n.recall(id)
-	return v.zone
-}
-
 // look gives what an id is called; ask is called when that is not known. Those
 // who look for the same id at the same time ask once.
 func (n *names) look(ctx context.Context, id string, ask func(context.Context) (named, error)) (named, error) {
@@ -67,12 +54,12 @@ func (n *names) look(ctx context.Context, id string, ask func(context.Context) (
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.CallTimeout)
 		defer cancel()
 		v, err := ask(ctx)
-		switch {
-		case err == nil:
-			n.keep(id, v, nameStays)
-		case slices.Contains([]string{"user_not_found", "user_not_visible", "channel_not_found"}, api.Code(err)):
-			n.keep(id, v, namelessIn)
-			err = nil
+		v.until = n.now().Add(nameStays)
+		if slices.Contains([]string{"user_not_found", "user_not_visible", "channel_not_found"}, api.Code(err)) {
+			v.until, err = n.now().Add(namelessIn), nil
+		}
+		if err == nil {
+			n.had.Put(id, v)
 		}
 		return v, err
 	})

@@ -46,12 +46,12 @@ func (s *sending) send(ctx context.Context, n int, forms layout.Part) (string, e
 			return ts, err
 		},
 		Rewrite: func(_ context.Context, err error, lost int) (bool, error) {
-			if !api.RefusedForm(err) && (lost < front.MostTries || api.Troubled(err) == "") || len(forms.Plainer()) == 0 {
+			if !api.RefusedForm(err) && (lost < front.MostTries || api.Troubled(err) == "") || len(forms) == 1 {
 				return false, nil
 			}
 			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
 			s.a.shapes.Refused(forms[0], s.post.Key, err)
-			forms = forms.Plainer()
+			forms = forms[1:]
 			return true, nil
 		},
 		Look: s.look,
@@ -64,9 +64,7 @@ func (s *sending) send(ctx context.Context, n int, forms layout.Part) (string, e
 func (s *sending) sendOr(ctx context.Context, n int, forms layout.Part) (string, error) {
 	ts, err := s.send(ctx, n, forms)
 	if api.Troubled(err) != "" && ctx.Err() == nil { // once more as it is: Slack may have got over it
-		first := forms[0]
-		first.Rest = nil
-		ts, err = s.send(ctx, n, layout.Part{first})
+		ts, err = s.send(ctx, n, forms[:1])
 	}
 	shut := api.Troubled(err) != "" || errors.Is(api.Gone(err), chat.ErrGone) && !api.RefusedForm(err)
 	if !api.RefusedForm(err) && !shut {

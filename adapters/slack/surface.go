@@ -27,13 +27,13 @@ func (a *Adapter) showSteps(ctx context.Context, in api.Interaction, s chat.Step
 	parts := strings.Split(in.Actions[0].Value, " ")
 	pages, value := stepPages(parts[0], s), strings.Join(parts[:2], " ")
 	if len(parts) == 2 {
-		return a.window(ctx, "views.open", url.Values{"trigger_id": {in.TriggerID}}, value, pages, len(pages)-1)
+		return a.show(ctx, "views.open", url.Values{"trigger_id": {in.TriggerID}}, stepsWindow(value, pages, len(pages)-1), outbox.Approval)
 	}
 	n, err := strconv.Atoi(parts[2])
 	if err != nil {
 		return api.Malformed("page", err)
 	}
-	return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, value, pages, n)
+	return a.show(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, stepsWindow(value, pages, n), outbox.Approval)
 }
 
 // The buttons of a window with several pages.
@@ -41,11 +41,6 @@ const (
 	olderID = "nod_older"
 	newerID = "nod_newer"
 )
-
-// window shows a page.
-func (a *Adapter) window(ctx context.Context, method string, args url.Values, value string, pages [][]slackgo.Block, n int) error {
-	return a.show(ctx, method, args, stepsWindow(value, pages, n), outbox.Approval)
-}
 
 // show makes the call that shows a view.
 func (a *Adapter) show(ctx context.Context, method string, args url.Values, view any, p outbox.Priority) error {
@@ -110,19 +105,10 @@ func stepPages(thread string, s chat.Steps) [][]slackgo.Block {
 		for _, c := range item.Calls {
 			add("Action "+layout.Shorten(chat.Flat(c.Tool), 100), cmp.Or(strings.TrimSpace(c.Args), "{}"))
 			add("Observation ("+string(c.State)+")", c.Observation)
-			if button := againButton(thread, c); button != nil {
-				page = append(page, button)
+			if value := layout.ValueOf(thread, c.ID); c.Again && thread != "" && value != "" {
+				page = append(page, slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(layout.AgainID, value, layout.PlainText(forms.AgainLabel))))
 			}
 		}
 	}
 	return append(pages, page)
-}
-
-// againButton is the button of a call that can be run again; nil where there is none.
-func againButton(thread string, c chat.ToolCall) slackgo.Block {
-	value := layout.ValueOf(thread, c.ID)
-	if !c.Again || thread == "" || value == "" {
-		return nil
-	}
-	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(layout.AgainID, value, layout.PlainText(forms.AgainLabel)))
 }

@@ -16,12 +16,10 @@ func TestWork(t *testing.T) {
 	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
 	work.Linear(t, covered, work.Bound{Size: 32 << 10, Statements: 9000, Bytes: 6000, Do: func(text string) {
 		thread := chat.ThreadID{Platform: "slack", Channel: "C1", Root: "1.1"}
-		for _, p := range layout.AnswerParts(&chat.Text{Markdown: text}, layout.Card{}) {
-			p.All()
-		}
+		layout.AnswerParts(&chat.Text{Markdown: text}, layout.Card{})
 		layout.EarlierBox(&chat.Earlier{Markdown: text}, layout.MostReply, "")
 		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
-		layout.StepsPart(thread, &steps).All()
+		layout.StepsPart(thread, &steps)
 		stepPages(thread.String(), steps)
 		p := chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}
 		layout.ApprovalPart(&p, cardOf(&p), everything)

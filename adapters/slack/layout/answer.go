@@ -44,13 +44,11 @@ func AnswerParts(t *chat.Text, c Card) []Part {
 func answerPart(src string) Part {
 	plain := cmp.Or(Escape(markdown.Plain(src)), "(no text)")
 	text := Shorten(plain, MostFallback)
-	return Part{{Blocks: []slackgo.Block{slackgo.NewMarkdownBlock("", src)}, Text: text, Rest: func() Part {
-		last := Form{Text: cmp.Or(markdown.Styled(src, style), plain)}
-		if blocks := sections(src); len(blocks) > 0 && len(blocks) <= mostBlocks {
-			return Part{{Blocks: blocks, Text: text}, last}
-		}
-		return Part{last}
-	}}}
+	out := Part{{Blocks: []slackgo.Block{slackgo.NewMarkdownBlock("", src)}, Text: text}}
+	if blocks := sections(src); len(blocks) > 0 && len(blocks) <= mostBlocks {
+		out = append(out, Form{Blocks: blocks, Text: text})
+	}
+	return append(out, Form{Text: cmp.Or(markdown.Styled(src, style), plain)})
 }
 
 // style is Slack's own markup
@@ -124,7 +122,7 @@ func Closed(p Part, t *chat.Text, c Card) Part {
 	out := buttoned(withSteps(p, t.Steps, c.Thread, room), t, c)
 	f := out[0]
 	f.Blocks = append(slices.Clone(p[0].Blocks), stepsBox(c.Thread, t.Steps, min(mostSteps, room)))
-	f.Shape, f.Rest = "answer with steps", nil
+	f.Shape = "answer with steps"
 	return slices.Insert(out, 0, f)
 }
 
@@ -138,9 +136,6 @@ func withSteps(p Part, s *chat.Steps, thread chat.ThreadID, room int) Part {
 			out[i].Blocks = slices.Concat(f.Blocks, under)
 		} else {
 			out[i].Text += "\n\n" + short
-		}
-		if f.Rest != nil {
-			out[i].Rest = func() Part { return withSteps(f.Rest(), s, thread, room) }
 		}
 	}
 	return out
@@ -157,7 +152,7 @@ func buttoned(p Part, t *chat.Text, c Card) Part {
 	var out Part
 	rich := func(shape string, under func(string) []slackgo.Block) {
 		f := p[0]
-		f.Shape, f.under, f.Rest = shape, under, nil
+		f.Shape, f.under = shape, under
 		out = append(out, f)
 	}
 	again := func(answer string) []slackgo.Block {

@@ -36,7 +36,6 @@ type Form struct {
 	Plain  bool                                // the text is no markup, where it stands alone
 	Shape  string                              // what a workspace may not know; see shapes
 	under  func(answer string) []slackgo.Block // see part.on
-	Rest   func() Part                         // of the last form of a part: see part.all
 }
 
 // Part is one message of a post, in its forms from rich to plain. Slack may
@@ -51,28 +50,9 @@ func (p Part) On(answer string) Part {
 		if f.under != nil {
 			p[i].Blocks = slices.Concat(f.Blocks, f.under(answer))
 		}
-		if f.Rest != nil {
-			p[i].Rest = func() Part { return f.Rest().On(answer) }
-		}
 	}
 	return p
 }
-
-// All gives the part with all of its forms. The plainer ones of what is long are drawn
-// only when they are asked for, since Slack hardly ever refuses the first, and to draw
-// them is to read the text anew for each.
-func (p Part) All() Part {
-	last := len(p) - 1
-	if last < 0 || p[last].Rest == nil {
-		return p
-	}
-	out := slices.Clone(p)
-	out[last].Rest = nil
-	return append(out, p[last].Rest()...).All()
-}
-
-// Plainer are the forms behind the first.
-func (p Part) Plainer() Part { return p.All()[1:] }
 
 // Escape makes text safe in Slack's own markup, where <…> mentions and links.
 func Escape(s string) string { return escapes.Replace(s) }

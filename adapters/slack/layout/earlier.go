@@ -30,7 +30,7 @@ func Folding(linked, bare []Part, t *chat.Text, to string) []Part {
 	}
 	f := bare[last][0]
 	under := f.under
-	f.Rest, f.Shape, f.under = nil, "folded answer", func(answer string) []slackgo.Block {
+	f.Shape, f.under = "folded answer", func(answer string) []slackgo.Block {
 		if under == nil {
 			return []slackgo.Block{box}
 		}

@@ -93,8 +93,8 @@ func (s *Shapes) Refuses(shape string) bool {
 // Taken leaves out the forms that the workspace does not take, or did not for this message;
 // never the last.
 func (s *Shapes) Taken(forms Part, of string) Part {
-	for forms[0].Shape != "" && (s.Refuses(forms[0].Shape) || s.isOdd(forms[0].Shape, of)) && len(forms.Plainer()) > 0 {
-		forms = forms.Plainer()
+	for forms[0].Shape != "" && len(forms) > 1 && (s.Refuses(forms[0].Shape) || s.isOdd(forms[0].Shape, of)) {
+		forms = forms[1:]
 	}
 	return forms
 }

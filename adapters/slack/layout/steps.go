@@ -37,10 +37,17 @@ const mostSteps = 9000
 // text; as a plan, which folds by habit; as one section, which Slack folds when
 // it is long; and as text.
 func StepsPart(thread chat.ThreadID, s *chat.Steps) Part {
-	return Part{{
-		Shape: "container", Blocks: []slackgo.Block{stepsBox(thread, s, mostSteps)}, Text: Escape(StepsTitle(s)),
-		Rest: func() Part { return plainSteps(s, showAll(thread, s)) },
-	}}
+	title, button := Escape(StepsTitle(s)), showAll(thread, s)
+	plain := title
+	if body := strings.Join(newest(stepLines(s), MostFallback-markdown.UTF16(plain)-1), "\n"); body != "" {
+		plain += "\n" + body
+	}
+	return Part{
+		{Shape: "container", Blocks: []slackgo.Block{stepsBox(thread, s, mostSteps)}, Text: title},
+		{Shape: "plan", Blocks: append([]slackgo.Block{stepsPlan(stepsID(s), s)}, button...), Text: title},
+		{Shape: "section", Blocks: append([]slackgo.Block{Section(shortSteps(s, MostSection))}, button...), Text: title},
+		{Text: plain},
+	}
 }
 
 // stepsBox is the container, with sections of at most so many characters.
@@ -61,20 +68,6 @@ func showAll(thread chat.ThreadID, s *chat.Steps) []slackgo.Block {
 		return nil
 	}
 	return []slackgo.Block{slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(ShowAll, thread.String()+" "+s.Turn, PlainText("Show all")))}
-}
-
-// plainSteps are the forms of a steps message that need no container.
-func plainSteps(s *chat.Steps, button []slackgo.Block) Part {
-	title := Escape(StepsTitle(s))
-	plain := title
-	if body := strings.Join(newest(stepLines(s), MostFallback-markdown.UTF16(plain)-1), "\n"); body != "" {
-		plain += "\n" + body
-	}
-	return Part{
-		{Shape: "plan", Blocks: append([]slackgo.Block{stepsPlan(stepsID(s), s)}, button...), Text: title},
-		{Shape: "section", Blocks: append([]slackgo.Block{Section(shortSteps(s, MostSection))}, button...), Text: title},
-		{Text: plain},
-	}
 }
 
 // shortSteps are the title and the newest steps, in at most so many characters.

@@ -29,7 +29,6 @@ func AskingParts(m front.Message, c Card) []Part {
 		return parts
 	}
 	who := strings.Join(m.Calls, " ")
-	parts[0] = parts[0].All()
 	for i, f := range parts[0] {
 		switch {
 		case len(f.Blocks) > 0:

@@ -134,7 +134,7 @@ type sample struct {
 // sampled gives the forms of a message.
 func sampled(name string, p layout.Part) sample {
 	s := sample{name: name}
-	for _, f := range p.All().On("") {
+	for _, f := range p.On("") {
 		if len(f.Blocks) > 0 {
 			s.forms = append(s.forms, f.Blocks)
 		}

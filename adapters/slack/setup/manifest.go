@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"text/template"
 
 	"nod/adapters/slack"
 	"nod/adapters/slack/layout"
@@ -64,93 +66,52 @@ func events(flat bool) []string {
 	return out
 }
 
-// The parts of a manifest that nod sets
-// (https://docs.slack.dev/reference/app-manifest).
-type (
-	manifest struct {
-		Metadata struct {
-			Major int `json:"major_version"`
-			Minor int `json:"minor_version"`
-		} `json:"_metadata"`
-		Display struct {
-			Name        string `json:"name"`
-			Description string `json:"description"`
-		} `json:"display_information"`
-		Features features `json:"features"`
-		OAuth    struct {
-			Scopes struct {
-				Bot []string `json:"bot"`
-			} `json:"scopes"`
-		} `json:"oauth_config"`
-		Settings settings `json:"settings"`
+// manifest is what nod sets (https://docs.slack.dev/reference/app-manifest). The prompts are
+// what one can ask the bot first.
+var manifest = template.Must(template.New("").Funcs(template.FuncMap{"json": written, "short": layout.Shorten}).Parse(`{
+	"_metadata": {"major_version": 2, "minor_version": 1},
+	"display_information": {"name": {{short .Name 35 | json}}, "description": {{short .Description 140 | json}}},
+	"features": {
+		"app_home": {"home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false},
+		"bot_user": {"display_name": {{short .Name 80 | json}}, "always_online": true},
+		"shortcuts": [{"name": "Ask nod about this", "type": "message", "callback_id": "` + slack.AskAbout + `", "description": "Ask about this message"}]
+		{{- if not .Flat}},
+		"agent_view": {"agent_description": {{short .Description 300 | json}}, "suggested_prompts": [
+			{"message": "help", "title": "What can you do?"}, {"message": "memory", "title": "What do you remember?"}
+		]}{{end}}
+	},
+	"oauth_config": {"scopes": {"bot": {{.Scopes | json}}}},
+	"settings": {
+		"event_subscriptions": {"bot_events": {{.Events | json}}},
+		"interactivity": {"is_enabled": true},
+		"org_deploy_enabled": false, "socket_mode_enabled": true, "token_rotation_enabled": false
 	}
-	features struct {
-		Home struct {
-			Home     bool `json:"home_tab_enabled"`
-			Messages bool `json:"messages_tab_enabled"`
-			ReadOnly bool `json:"messages_tab_read_only_enabled"`
-		} `json:"app_home"`
-		Bot struct {
-			Name   string `json:"display_name"`
-			Online bool   `json:"always_online"`
-		} `json:"bot_user"`
-		Shortcuts []shortcut `json:"shortcuts"`
-		Agent     *agentView `json:"agent_view,omitempty"`
-	}
-	agentView struct {
-		Description string              `json:"agent_description"`
-		Prompts     []map[string]string `json:"suggested_prompts"`
-	}
-	shortcut struct {
-		Name        string `json:"name"`
-		Type        string `json:"type"`
-		Callback    string `json:"callback_id"`
-		Description string `json:"description"`
-	}
-	settings struct {
-		Events struct {
-			Bot []string `json:"bot_events"`
-		} `json:"event_subscriptions"`
-		Interactivity struct {
-			Enabled bool `json:"is_enabled"`
-		} `json:"interactivity"`
-		Org    bool `json:"org_deploy_enabled"`
-		Socket bool `json:"socket_mode_enabled"`
-		Rotate bool `json:"token_rotation_enabled"`
-	}
-)
+}`))
 
-// suggestions are what one can ask the bot first.
-var suggestions = []map[string]string{
-	{"title": "What can you do?", "message": "help"},
-	{"title": "What do you remember?", "message": "memory"},
+func written(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.String(), err
 }
 
 // Manifest writes the manifest of the Slack app that a configuration needs, to
 // be pasted where Slack asks for one. The app-level token, which needs the
 // scope connections:write, is made by hand after that.
 func Manifest(o ManifestOptions) ([]byte, error) {
-	var m manifest
-	name := chat.FirstOf(o.Name, "nod")
-	about := chat.FirstOf(o.Description, "An agent that thinks in the open and asks before it acts.")
-	m.Metadata.Major, m.Metadata.Minor = 2, 1
-	m.Display.Name, m.Display.Description = layout.Shorten(name, 35), layout.Shorten(about, 140)
-	m.Features.Home.Home, m.Features.Home.Messages = true, true
-	m.Features.Bot.Name, m.Features.Bot.Online = layout.Shorten(name, 80), true
-	m.Features.Shortcuts = []shortcut{{"Ask nod about this", "message", slack.AskAbout, "Ask about this message"}}
-	if !o.Flat {
-		m.Features.Agent = &agentView{layout.Shorten(about, 300), suggestions}
+	o.Name = chat.FirstOf(o.Name, "nod")
+	o.Description = chat.FirstOf(o.Description, "An agent that thinks in the open and asks before it acts.")
+	var text, out bytes.Buffer
+	err := manifest.Execute(&text, struct {
+		ManifestOptions
+		Scopes, Events []string
+	}{o, scopes(o), events(o.Flat)})
+	if err == nil {
+		err = json.Indent(&out, text.Bytes(), "", "  ")
 	}
-	m.OAuth.Scopes.Bot = scopes(o)
-	m.Settings.Events.Bot = events(o.Flat)
-	m.Settings.Interactivity.Enabled = true
-	m.Settings.Socket = true
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(m); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("write manifest: %w", err)
 	}
-	return b.Bytes(), nil
+	return append(out.Bytes(), '\n'), nil
 }

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -21,15 +20,13 @@ func TestManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m manifest
-	if err := json.Unmarshal(raw, &m); err != nil {
-		t.Fatal(err)
+	for _, part := range []string{`"socket_mode_enabled": true`, `"usergroups:read"`, `"message.im"`} {
+		if !strings.Contains(string(raw), part) {
+			t.Errorf("%s is not in the manifest %s", part, raw)
+		}
 	}
 	if flat, err := Manifest(ManifestOptions{Flat: true}); err != nil || strings.Contains(string(flat), "agent_") || strings.Contains(string(flat), "assistant:") {
 		t.Errorf("with dm: flat it is still an agent: %s, %v", flat, err)
-	}
-	if !m.Settings.Socket || !slices.Contains(m.OAuth.Scopes.Bot, "usergroups:read") || !slices.Contains(m.Settings.Events.Bot, "message.im") {
-		t.Errorf("the manifest is %s", raw)
 	}
 	if plain := scopes(ManifestOptions{}); slices.Contains(plain, "usergroups:read") || slices.Contains(plain, "search:read.public") {
 		t.Errorf("without groups and search: %v", plain)

@@ -65,6 +65,7 @@ type Sockets struct {
 	o       Options
 	host    Host
 	live    live
+	begun   atomic.Bool  // the look for what was missed has begun
 	conns   atomic.Int32 // connections, with those that are being replaced
 	reading sync.WaitGroup
 }
@@ -86,11 +87,15 @@ func (k *Sockets) Run(ctx context.Context) error {
 func (k *Sockets) Wait() { k.reading.Wait() }
 
 // Begin notes that the look for what was missed has begun.
-func (k *Sockets) Begin() { k.live.begin() }
+func (k *Sockets) Begin() { k.begun.Store(true) }
 
 // Ready says whether events arrive: a socket is open, and the look for what was missed
 // has begun.
-func (k *Sockets) Ready() bool { return k.live.ready() }
+func (k *Sockets) Ready() bool {
+	k.live.mu.Lock()
+	defer k.live.mu.Unlock()
+	return len(k.live.open) > 0 && k.begun.Load()
+}
 
 const (
 	mostFrame   = 16 << 20               // bytes of one frame
@@ -103,9 +108,8 @@ const (
 
 // live says which sockets are open.
 type live struct {
-	mu    sync.Mutex
-	open  map[int]time.Time // since when
-	begun bool              // the look for what was missed has begun
+	mu   sync.Mutex
+	open map[int]time.Time // since when
 }
 
 // opened notes an open socket and says whether it is the only one.
@@ -133,18 +137,6 @@ func (l *live) closed(n int, since time.Time) (was, last, covered bool) {
 	return was, was && len(l.open) == 0, covered
 }
 
-func (l *live) begin() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.begun = true
-}
-
-func (l *live) ready() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.open) > 0 && l.begun
-}
-
 // connect keeps the n-th socket open. It returns an error for what connecting
 // again can't mend.
 func (k *Sockets) connect(ctx context.Context, n int) error {
@@ -160,7 +152,7 @@ func (k *Sockets) connect(ctx context.Context, n int) error {
 			return nil
 		case k.host.Fatal(err):
 			return fmt.Errorf("connect to Slack: %w", err)
-		case errors.As(err, &asked) && asked.refresh():
+		case errors.As(err, &asked) && (asked.reason == "warning" || asked.reason == "refresh_requested"): // another is to take its place
 			inbound.Count(k.o.Observe.Reconnected)
 			k.o.Logger.Info("socket replaced, as slack asked", "socket", n, "reason", asked.reason)
 			continue
@@ -188,11 +180,6 @@ func (d *disconnected) Error() string {
 		return "slack closes the socket: the app has ten already; other processes use them"
 	}
 	return "slack closes the socket: " + d.reason
-}
-
-// refresh says whether the socket is only to be replaced by another one.
-func (d *disconnected) refresh() bool {
-	return d.reason == "warning" || d.reason == "refresh_requested"
 }
 
 // errSilent ends a session whose socket has said nothing for too long.
