@@ -65,6 +65,13 @@ func pagesOf(r *http.Request, page int, more bool) (p pages) {
 	return p
 }
 
+// pageOf gives a page of a list.
+func pageOf[T any](r *http.Request, page int, all []T) ([]T, pages) {
+	from := min(page*pageSize, len(all))
+	to := min(from+pageSize, len(all))
+	return all[from:to], pagesOf(r, page, to < len(all))
+}
+
 // address is what a request asks for with other parameters, which come in pairs.
 func address(r *http.Request, pairs ...string) string {
 	q := r.URL.Query()

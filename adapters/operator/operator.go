@@ -24,7 +24,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +32,7 @@ import (
 	"nod/agent/run"
 	"nod/chat"
 	"nod/chat/bounded"
+	"nod/chat/summary"
 	"nod/memory"
 	"nod/spending"
 )
@@ -152,7 +152,7 @@ func (p *Page) Handler() http.Handler {
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"at":    stamp,
 	"money": chat.Money,
-	"count": count,
+	"count": summary.Thousands,
 	"list":  func(all []string) string { return strings.Join(all, ", ") },
 }).ParseFS(files, "page/*.html"))
 
@@ -217,15 +217,6 @@ func (p *Page) fault(view string, err error) (status int, said string) {
 	}
 	p.log.Error("draw a view of the operator's page", "view", view, "error", err)
 	return http.StatusServiceUnavailable, "The store does not answer. Please try again."
-}
-
-// count writes a number with separators.
-func count(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // text makes a text of a conversation fit to be shown, or says only how long it is.

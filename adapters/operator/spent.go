@@ -11,6 +11,7 @@ import (
 
 	"nod/agent/run"
 	"nod/chat"
+	"nod/chat/summary"
 	"nod/spending"
 )
 
@@ -59,9 +60,7 @@ func (p *Page) spent(r *http.Request, page int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := min(page*pageSize, len(rows))
-	to := min(from+pageSize, len(rows))
-	v.Rows, v.pages = rows[from:to], pagesOf(r, page, to < len(rows))
+	v.Rows, v.pages = pageOf(r, page, rows)
 	if err := p.limits(r.Context(), &v, now); err != nil {
 		return nil, err
 	}
@@ -212,7 +211,7 @@ func shown(a run.Account) (limit, left string) {
 	if a.Money > 0 {
 		return a.Shown()
 	}
-	return count(int(a.Tokens)) + " tokens", count(int(max(0, a.Tokens-a.Used))) + " tokens"
+	return summary.Thousands(int(a.Tokens)) + " tokens", summary.Thousands(int(max(0, a.Tokens-a.Used))) + " tokens"
 }
 
 // limits puts the limits to the rows of today that have one.

@@ -9,11 +9,11 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"nod/adapters/web/door"
 	"nod/chat"
 	"nod/chat/form"
+	"nod/chat/summary"
 	"nod/front"
 )
 
@@ -23,24 +23,13 @@ var pageFiles embed.FS
 // templates draw the page and each message on it.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"fresh":      newID,
-	"plural":     plural,
+	"plural":     summary.Count,
 	"linked":     linked,
 	"mostReason": func() int { return front.MostReason },
 	"exact":      exact,
 	"rich":       rich,
 	"looks":      func(k form.Kind) string { return looks[k] },
 }).ParseFS(pageFiles, "page/*.html"))
-
-func plural(n int, what string) string {
-	stem, y := strings.CutSuffix(what, "y")
-	switch {
-	case n == 1:
-		return "1 " + what
-	case y:
-		return strconv.Itoa(n) + " " + stem + "ies"
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
 
 // Handler serves the page.
 func (a *Adapter) Handler() http.Handler {

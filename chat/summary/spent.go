@@ -2,6 +2,7 @@ package summary
 
 import (
 	"strconv"
+	"strings"
 
 	"nod/chat"
 )
@@ -13,9 +14,9 @@ func Spent(s *chat.Steps) string {
 	if t.Prompt+t.Completion == 0 {
 		return ""
 	}
-	text := thousands(t.Prompt) + "+" + thousands(t.Completion) + " tokens"
+	text := Thousands(t.Prompt) + "+" + Thousands(t.Completion) + " tokens"
 	if t.Cached > 0 {
-		text += " (" + thousands(t.Cached) + " cached)"
+		text += " (" + Thousands(t.Cached) + " cached)"
 	}
 	if s.Cost > 0 {
 		text += ", " + chat.Money(s.Cost)
@@ -25,13 +26,19 @@ func Spent(s *chat.Steps) string {
 
 // Count says how many there are of something.
 func Count(n int, what string) string {
-	if n != 1 {
+	stem, y := strings.CutSuffix(what, "y")
+	switch {
+	case n == 1:
+	case y: // as of a reply
+		what = stem + "ies"
+	default:
 		what += "s"
 	}
-	return thousands(n) + " " + what
+	return Thousands(n) + " " + what
 }
 
-func thousands(n int) string {
+// Thousands is a number with separators.
+func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

@@ -24,3 +24,13 @@ func TestSpent(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 reply": Count(1, "reply"), "2 earlier entries": Count(2, "earlier entry"), "1,200 steps": Count(1200, "step"), "0 approvals": Count(0, "approval"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -122,7 +122,7 @@ var mayImport = map[string][]string{
 
 	"adapters/web/door": {},
 	"internal/doortest": {},
-	"adapters/operator": {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "chat/bounded", "llm", "memory", "spending"},
+	"adapters/operator": {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "chat/bounded", "chat/summary", "llm", "memory", "spending"},
 }
 
 // mayKnow lists who may import a library of a platform, a provider or a store.

@@ -95,6 +95,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 type Door struct {
 	o      Options
 	cookie string
+	hosts  []string // names by which the page may be asked for
 	log    *slog.Logger
 }
 
@@ -110,7 +111,7 @@ type Options struct {
 // New makes the door of a page.
 func New(o Options) *Door {
 	_, port, _ := net.SplitHostPort(o.Address)
-	return &Door{o: o, cookie: "nod-" + port, log: o.Logger}
+	return &Door{o: o, cookie: "nod-" + port, hosts: []string{o.Address, "localhost:" + port}, log: o.Logger}
 }
 
 // Announce prints a link that opens the page. A store that does not answer is logged:
@@ -127,12 +128,6 @@ func (d *Door) Announce(ctx context.Context) {
 // LinkLine is the line that gives a person a link to a page.
 func LinkLine(address, key string) string { return "page: http://" + address + "/?key=" + key }
 
-// hosts are the names by which the page may be asked for.
-func (d *Door) hosts() []string {
-	_, port, _ := net.SplitHostPort(d.o.Address)
-	return []string{d.o.Address, "localhost:" + port}
-}
-
 // Guard lets in what may come in, and says of everything what a browser may do
 // with it. The icon and the common style are for everybody whom the page's own host
 // brought here, since the refusal is a page too.
@@ -145,7 +140,7 @@ func (d *Door) Guard(next http.Handler) http.Handler {
 		headers(w.Header())
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
-		case !slices.Contains(d.hosts(), r.Host):
+		case !slices.Contains(d.hosts, r.Host):
 			d.refuse(w, "This page has another address.")
 		case !d.own(r):
 			d.refuse(w, "This came from another page.")

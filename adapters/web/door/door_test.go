@@ -116,7 +116,7 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if !slices.Contains(New(Options{Address: "[::1]:8484"}).hosts(), "[::1]:8484") {
+	if !slices.Contains(New(Options{Address: "[::1]:8484"}).hosts, "[::1]:8484") {
 		t.Error("the page of [::1] is not found by its name")
 	}
 }
