@@ -263,15 +263,22 @@ func threadURL(thread chat.ThreadID, at uint64) string {
 	return "/thread?" + q.Encode()
 }
 
-// health is how the parts are.
+// health is how the parts are, and what is kept for channels.
 type health struct {
 	Parts [][2]string
 	Facts [][2]string
 	Ready bool
+	Books []bookRow
+	Away  bool // the books can't be read
+	pages
 }
 
-func (p *Page) health(r *http.Request, _ int) (any, error) {
+func (p *Page) health(r *http.Request, page int) (any, error) {
 	out := health{Facts: p.o.Facts}
+	if err := p.books(r, page, &out); err != nil {
+		p.log.Error("read facts", "error", err)
+		out.Away = true
+	}
 	if p.o.Health == nil {
 		return out, nil
 	}
@@ -284,4 +291,34 @@ func (p *Page) health(r *http.Request, _ int) (any, error) {
 	}
 	slices.SortFunc(out.Parts, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	return out, nil
+}
+
+// bookRow is the facts of a channel, and the thread of the first one.
+type bookRow struct {
+	at
+	Lines []string
+}
+
+// books lists a page of the channels that have facts.
+func (p *Page) books(r *http.Request, page int, out *health) error {
+	all, err := memory.Books(r.Context(), p.o.Store)
+	if err != nil {
+		return err
+	}
+	all, out.pages = pageOf(r, page, all)
+	known := p.names(r.Context())
+	for _, place := range all {
+		b, err := memory.ReadBook(r.Context(), p.o.Store, place)
+		if err != nil {
+			return err
+		}
+		for i := range b.Facts {
+			f := &b.Facts[i]
+			f.Text, f.Source, f.By.Name = p.text(f.Text), p.text(f.Source), p.person(f.By)
+		}
+		if len(b.Facts) > 0 {
+			out.Books = append(out.Books, bookRow{p.at(b.Facts[0].In, known), agent.FactLines(b)})
+		}
+	}
+	return nil
 }

@@ -395,6 +395,42 @@ func TestHealth(t *testing.T) {
 	holds(t, o.get("/spent?page=4000000000000000001"), `rel="prev"`) // far behind the last one
 }
 
+// The facts of each channel that has some are listed with its health, by their authors;
+// what they say is shown as other texts are.
+func TestFacts(t *testing.T) {
+	note := func(o *office, channel, source string) {
+		if err := memory.ChangeBook(t.Context(), o.store, "slack:"+channel, func(b *memory.Book) []*memory.Fact {
+			for _, text := range []string{"on " + channel, "the <b>password</b>\nis hunter2"} {
+				b.Add(memory.Fact{In: chat.ThreadID{Platform: "slack", Channel: channel, Root: "1"}, ID: text, Text: text, By: chat.User{ID: "U1", Name: "ada"}, Source: source}, 50)
+			}
+			gone, _ := b.Drop(1, "forgotten")
+			return []*memory.Fact{gone}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := openOffice(t, func(o *Options) { guided(o); o.Texts = true })
+	note(o, "C1", "https://x.example")
+	page := o.get("/health")
+	holds(t, page, "#general", "slack/C1/1", "2: &#34;the &lt;b&gt;password&lt;/b&gt; is ***&#34; (ada, 1 January 0001), written down when the model had seen https://x.example")
+	if strings.Contains(page, "on C1") || strings.Contains(page, `rel="next"`) {
+		t.Errorf("health: %s", page)
+	}
+	ada := chat.User{ID: "U1", Name: "ada"}
+	o.write(threadOf(1), "hello", memory.Remembered{Number: 2, By: ada}, memory.Remembered{Number: 1, By: ada, Forgot: true}, memory.Remembered{By: ada, Refused: "it is too long"})
+	holds(t, o.get(threadURL(threadOf(1), 0)), "ada → remember 2", "ada → forget fact 1", "it is too long")
+	quiet := openOffice(t, nil)
+	note(quiet, "C1", "https://x.example")
+	before, _ := quiet.store.Noted(t.Context(), "facts")
+	if done, err := quiet.store.Swap(t.Context(), "facts", before, []byte(strings.Repeat("slack:C3\n", pageSize)+string(before))); !done || err != nil {
+		t.Fatal(err)
+	}
+	holds(t, quiet.get("/health"), `href="/health?page=1"`)
+	if page := quiet.get("/health?page=1"); !strings.Contains(page, "2: &#34;(30 characters)&#34; (ada, ") || strings.Contains(page, "password") || strings.Contains(page, "example") {
+		t.Errorf("a page without texts: %s", page)
+	}
+}
+
 // Nothing on the page changes anything, and nobody comes in from elsewhere.
 func TestDoor(t *testing.T) {
 	o := openOffice(t, nil)
@@ -434,12 +470,21 @@ func (absent) Pending(context.Context, string) iter.Seq2[memory.PendingApproval,
 	return func(yield func(memory.PendingApproval, error) bool) { yield(memory.PendingApproval{}, errAway) }
 }
 
+func (s absent) Noted(ctx context.Context, name string) ([]byte, error) {
+	if name == "facts" {
+		return nil, errAway
+	}
+	return s.Store.Noted(ctx, name)
+}
+
+// A view of a store that is away says so; that of the health says how all else is.
 func TestStoreAway(t *testing.T) {
 	o := openOffice(t, func(o *Options) { o.Store = absent{o.Store.(*sqlite.Store)} })
 	r := doortest.Ask(o.web, "GET", "/waiting", o.in)
 	if r.Code != http.StatusServiceUnavailable || strings.Contains(r.Body.String(), "away with") {
 		t.Errorf("status %d: %s", r.Code, r.Body)
 	}
+	holds(t, o.get("/health"), "not connected", "Facts can’t be read now.")
 }
 
 // percentiles reports the median and the 99th percentile.

@@ -227,7 +227,7 @@ func (p *Page) replay(m *moment, log []memory.Entry, facts *memory.Book) {
 	}()
 	then := agent.NewLog(log, agent.Claim{Facts: facts})
 	here := slices.DeleteFunc(view.History(then.Thread), func(l chat.Line) bool { return l.Elsewhere != (chat.ThreadID{}) })
-	for _, l := range last(here, mostLines) {
+	for _, l := range here[max(0, len(here)-mostLines):] {
 		m.Lines = append(m.Lines, p.line(l))
 	}
 	a := p.o.Agent()
@@ -243,8 +243,6 @@ func (p *Page) replay(m *moment, log []memory.Entry, facts *memory.Book) {
 		m.Tools = append(m.Tools, p.word(t.Name))
 	}
 }
-
-func last[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
 
 // written is a message of a prompt with what it calls.
 func written(m llm.Message) string {
@@ -406,7 +404,8 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 func (p *Page) describeKept(b memory.Body) (what, text string) {
 	switch b := b.(type) {
 	case memory.Remembered:
-		return fmt.Sprintf("fact %d of %s", b.Number, p.person(b.By)), ""
+		word := map[bool]string{false: "remember", true: "forget fact"}[b.Forgot]
+		return fmt.Sprintf("%s → %s %d", p.person(b.By), word, b.Number), p.word(b.Refused)
 	case memory.Recalled:
 		return fmt.Sprintf("prompts show %d facts", len(b.Facts)), ""
 	case memory.Scheduled:
