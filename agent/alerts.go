@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/do"
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
@@ -37,7 +38,7 @@ func (d *decision) tools() policy.Set {
 
 // incidents shows, in a line each, what came of incidents beside their turns. Each line is
 // one post, which is edited.
-func (d *decision) incidents() Action {
+func (d *decision) incidents() do.Action {
 	for _, i := range d.thread.Incidents {
 		text, shown := incidentLine(i), i.Shown()
 		if text == "" || d.thread.Has(shown) {
@@ -49,7 +50,7 @@ func (d *decision) incidents() Action {
 			return p
 		}
 		if ref := d.thread.Posts.Refs[i.Line()]; !ref.IsZero() {
-			return Edit{Ref: ref, Post: p.Post, Key: shown}
+			return do.Edit{Ref: ref, Post: p.Post, Key: shown}
 		}
 	}
 	return nil

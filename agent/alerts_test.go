@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/memory"
 )
@@ -16,7 +17,7 @@ func TestLinesOfIncidents(t *testing.T) {
 			Message: chat.Message{From: chat.AlertUser("pages")},
 			Alert:   &memory.Alert{Name: "pages", ID: id, Incident: "i", As: memory.AlertAgain, Times: 1},
 		}}}, agent.Claim{})
-		p, ok := (&agent.Agent{}).Next(log).(agent.Post)
+		p, ok := (&agent.Agent{}).Next(log).(do.Post)
 		if !ok {
 			t.Fatal("no line is posted")
 		}

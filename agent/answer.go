@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nod/agent/do"
 	"nod/agent/strategy"
 	"nod/agent/thread"
 	"nod/agent/view"
@@ -13,7 +14,7 @@ import (
 
 // postAnswer posts the last step's answer. When a person wrote meanwhile, the answer was a
 // draft, and the model is called again. An answer that may have been posted stands.
-func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
+func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) do.Action {
 	if t.Answered(d.thread) {
 		return d.closeTurn(t)
 	}
@@ -30,7 +31,7 @@ func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 		}
 		p := chat.Post{Key: memory.PostKey(t.AnswerName(), draft.Answer), ReplyTo: t.ReplyTo(), Text: view.Answer(d.thread, t)}
 		p.Text.Steps = d.unshownSteps(t)
-		return Post{Post: p, Look: d.before(last.Seq), Then: d.unlessSteps(t)}
+		return do.Post{Post: p, Look: d.before(last.Seq), Then: d.unlessSteps(t)}
 	case more && !t.EmptyTwice(), used == most+1 && draft.Evaded():
 		return d.callModel(t, strategy.Phase{}) // after the last call once more, and plainly
 	}
@@ -45,11 +46,11 @@ func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 	case more:
 		reason = textNothing
 	}
-	return Record{[]memory.Body{memory.Failed{Turn: t.ID, Reason: reason, Seen: last.Seen}}}
+	return do.Record{Bodies: []memory.Body{memory.Failed{Turn: t.ID, Reason: reason, Seen: last.Seen}}}
 }
 
 // reportCall shows the result of a call that a person made, and ends the turn.
-func (d *decision) reportCall(t *thread.Turn, st *thread.Step) Action {
+func (d *decision) reportCall(t *thread.Turn, st *thread.Step) do.Action {
 	if t.Answered(d.thread) {
 		return d.closeTurn(t)
 	}
@@ -63,19 +64,19 @@ func (d *decision) reportCall(t *thread.Turn, st *thread.Step) Action {
 }
 
 // shareFiles posts the files that the turn's tools made, before its answer.
-func (d *decision) shareFiles(t *thread.Turn, last *thread.Step) Action {
+func (d *decision) shareFiles(t *thread.Turn, last *thread.Step) do.Action {
 	files, names := view.Shareable(d.thread, t)
 	for i, name := range names {
 		if !d.thread.Has(name) {
 			p := chat.Post{Key: memory.PostKey(name, files[i].Blob), ReplyTo: t.ReplyTo(), File: &files[i]}
-			return Post{Post: p, Look: d.before(last.Seq)}
+			return do.Post{Post: p, Look: d.before(last.Seq)}
 		}
 	}
 	return nil
 }
 
 // sayEnd says why the turn ends without an answer, and then closes it.
-func (d *decision) sayEnd(t *thread.Turn, name, text string, due uint64) Action {
+func (d *decision) sayEnd(t *thread.Turn, name, text string, due uint64) do.Action {
 	if d.thread.Has(name) {
 		return d.closeTurn(t)
 	}
@@ -98,10 +99,10 @@ func (d *decision) unlessSteps(t *thread.Turn) []memory.Body {
 
 // closeTurn folds the steps message, if there is one, and ends the turn. With more to
 // answer the turn ends at once, since a platform may take long to show an edit.
-func (d *decision) closeTurn(t *thread.Turn) Action {
+func (d *decision) closeTurn(t *thread.Turn) do.Action {
 	ended := []memory.Body{memory.Ended{Turn: t.ID}}
 	if !d.thread.Unfolded(t) || d.asksMore(t) {
-		return Record{ended}
+		return do.Record{Bodies: ended}
 	}
 	fold := d.foldSteps(t)
 	fold.Then = ended
@@ -116,9 +117,9 @@ func (d *decision) asksMore(t *thread.Turn) bool {
 }
 
 // foldSteps shows the final state of a turn's steps.
-func (d *decision) foldSteps(t *thread.Turn) Edit {
+func (d *decision) foldSteps(t *thread.Turn) do.Edit {
 	p := chat.Post{Key: t.StepsName(), ReplyTo: t.ReplyTo(), Steps: d.finalSteps(t)}
-	return Edit{Ref: d.thread.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
+	return do.Edit{Ref: d.thread.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
 }
 
 // finalSteps is the final state of a turn's steps.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
@@ -17,14 +18,14 @@ import (
 )
 
 // askPeople opens approvals for the risky calls of a step, and posts them.
-func (d *decision) askPeople(t *thread.Turn, last *thread.Step) Action {
+func (d *decision) askPeople(t *thread.Turn, last *thread.Step) do.Action {
 	switch want := d.approval().Want(t, last); {
 	case len(want.Who) > 0:
-		return Identify{Call: want.Call.ID, Turn: t.ID, Who: want.Who, Rules: want.Groups}
+		return do.Identify{Call: want.Call.ID, Turn: t.ID, Who: want.Who, Rules: want.Groups}
 	case len(want.Entries) > 0:
-		return Record{want.Entries}
+		return do.Record{Bodies: want.Entries}
 	case len(want.Open) > 0:
-		return Open{want.Open}
+		return do.Open{Asked: want.Open}
 	}
 	for _, c := range last.Calls {
 		if c.Asked == nil || c.Decided != nil || d.thread.Has(c.AskName()) {
@@ -34,13 +35,13 @@ func (d *decision) askPeople(t *thread.Turn, last *thread.Step) Action {
 			return act
 		}
 		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
-		return Post{Post: view.Card(d.taint(), c), Look: d.before(last.Seq), Refused: []memory.Body{hidden}}
+		return do.Post{Post: view.Card(d.taint(), c), Look: d.before(last.Seq), Refused: []memory.Body{hidden}}
 	}
 	return nil
 }
 
 // attachPreview posts a preview that is too long for the card that follows.
-func (d *decision) attachPreview(c *thread.Call) Action {
+func (d *decision) attachPreview(c *thread.Call) do.Action {
 	if c.Preview.Bound == nil || c.Preview.Bound.File.Blob == "" {
 		return nil
 	}
@@ -50,12 +51,12 @@ func (d *decision) attachPreview(c *thread.Call) Action {
 	}
 	f := view.PreviewFile(c)
 	p := chat.Post{Key: memory.PostKey(name, f.Blob), ReplyTo: c.Turn.ReplyTo(), File: &f}
-	return Post{Post: p, Look: d.before(c.Preview.Bound.Seq)}
+	return do.Post{Post: p, Look: d.before(c.Preview.Bound.Seq)}
 }
 
 // runPreviews runs the previews that are missing. Other work goes on beside.
-func (d *decision) runPreviews(last *thread.Step, beside Action) Action {
-	var out Preview
+func (d *decision) runPreviews(last *thread.Step, beside do.Action) do.Action {
+	var out do.Preview
 	for _, c := range last.Calls {
 		tool, _ := d.agent.Tools.Find(c.Tool)
 		if c.Result != nil || c.Started || !d.approval().LacksPreview(c) {
@@ -65,7 +66,7 @@ func (d *decision) runPreviews(last *thread.Step, beside Action) Action {
 			continue
 		}
 		if why := d.taint().BarsPreview(tool, c); why != "" {
-			return Record{[]memory.Body{approval.Unseen(c, why)}}
+			return do.Record{Bodies: []memory.Body{approval.Unseen(c, why)}}
 		}
 		out.Calls = append(out.Calls, c.Call)
 	}
@@ -78,20 +79,20 @@ func (d *decision) runPreviews(last *thread.Step, beside Action) Action {
 
 // checkPreview runs the preview of an approved call once more; nil when that was done, or
 // need not be.
-func (d *decision) checkPreview(c *thread.Call) Action {
+func (d *decision) checkPreview(c *thread.Call) do.Action {
 	tool, _ := d.agent.Tools.Find(c.Tool)
 	if !tool.Preview || c.Asked == nil && c.Use.Grant == nil || c.Preview.Check != nil && !d.before(c.Preview.Check.Seq) {
 		return nil
 	}
 	if why := d.taint().BarsPreview(tool, c); why != "" {
-		return Record{[]memory.Body{approval.Unseen(c, why)}}
+		return do.Record{Bodies: []memory.Body{approval.Unseen(c, why)}}
 	}
-	return Preview{Calls: []memory.Call{c.Call}}
+	return do.Preview{Calls: []memory.Call{c.Call}}
 }
 
 // previewChange runs the preview of a call with other arguments, before the change is
 // judged. Who asks for it is looked up first.
-func (d *decision) previewChange(p thread.Proposal) Action {
+func (d *decision) previewChange(p thread.Proposal) do.Action {
 	tool, _ := d.agent.Tools.Find(p.Call.Tool)
 	if !tool.Preview {
 		return nil
@@ -106,19 +107,19 @@ func (d *decision) previewChange(p thread.Proposal) Action {
 	}
 	may, groups := d.approval().PreviewsChange(p)
 	if len(groups) > 0 {
-		return Identify{Call: p.Call.ID, Turn: p.Call.Turn.ID, Who: []chat.UserID{p.By.ID}, Rules: groups}
+		return do.Identify{Call: p.Call.ID, Turn: p.Call.Turn.ID, Who: []chat.UserID{p.By.ID}, Rules: groups}
 	}
 	if !may {
 		return nil
 	}
 	if why := d.taint().BarsPreview(tool, next); why != "" {
-		return Record{[]memory.Body{approval.Unseen(next, why)}}
+		return do.Record{Bodies: []memory.Body{approval.Unseen(next, why)}}
 	}
-	return Preview{Calls: []memory.Call{next.Call}}
+	return do.Preview{Calls: []memory.Call{next.Call}}
 }
 
 // edits has cards show how they ended.
-func (d *decision) edits() Action {
+func (d *decision) edits() do.Action {
 	for _, c := range d.thread.AllCards() {
 		key := view.Stage(d.thread, c, "")
 		if key == "" || d.thread.Has(key) {
@@ -126,23 +127,23 @@ func (d *decision) edits() Action {
 		}
 		done := []memory.Body{memory.Posted{Key: key}}
 		if !d.thread.Has(c.AskName()) {
-			return Post{Post: view.Card(d.taint(), c), Look: true, Refused: done} // one that stands already is then edited
+			return do.Post{Post: view.Card(d.taint(), c), Look: true, Refused: done} // one that stands already is then edited
 		}
 		if c.Card.Ref.IsZero() {
-			return Record{done}
+			return do.Record{Bodies: done}
 		}
-		return Edit{Ref: c.Card.Ref, Post: view.Card(d.taint(), c), Key: key}
+		return do.Edit{Ref: c.Card.Ref, Post: view.Card(d.taint(), c), Key: key}
 	}
 	return nil
 }
 
 // judge has the next reaction judged.
-func (d *decision) judge() Action {
+func (d *decision) judge() do.Action {
 	pick, ask, ok := approval.NextVote(d.thread, nil)
 	if !ok {
 		return nil
 	}
-	return Judge{Seq: pick.Seq, Reaction: pick.Reaction, Ask: ask}
+	return do.Judge{Seq: pick.Seq, Reaction: pick.Reaction, Ask: ask}
 }
 
 // Vote judges the next reaction by what is known; ok is false where that is not enough for
@@ -157,7 +158,7 @@ func (a *Agent) Vote(log *Log, known approval.Facts) (on chat.MessageRef, v memo
 }
 
 // changing judges the next change that a person asked for.
-func (d *decision) changing() Action {
+func (d *decision) changing() do.Action {
 	if len(d.thread.Approvals.Proposals) == 0 {
 		return nil
 	}
@@ -169,7 +170,7 @@ func (d *decision) changing() Action {
 	if !p.Call.Pending() || p.By.Bot {
 		rules = nil
 	}
-	act := Change{Seq: p.Seq, By: p.By, Rules: rules}
+	act := do.Change{Seq: p.Seq, By: p.By, Rules: rules}
 	if p.Form {
 		act.On = p.Call.Card.Ref
 	}
@@ -177,7 +178,7 @@ func (d *decision) changing() Action {
 }
 
 // Changed judges a change. In doubt it is refused.
-func (a *Agent) Changed(log *Log, act Change, member approval.Member) (b memory.Changed, ok bool) {
+func (a *Agent) Changed(log *Log, act do.Change, member approval.Member) (b memory.Changed, ok bool) {
 	proposals := log.Thread.Approvals.Proposals
 	i := slices.IndexFunc(proposals, func(p thread.Proposal) bool { return p.Seq == act.Seq })
 	if i < 0 {

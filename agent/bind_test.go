@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
@@ -16,7 +17,7 @@ func askedBy(t *testing.T, a *agent.Agent) []memory.Entry {
 		from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}},
 		stepWith(1, 1, 2, memory.Call{ID: "d", Tool: "deploy", Args: `{"env":"prod"}`, Object: true}),
 	)
-	open, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(agent.Open)
+	open, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(do.Open)
 	if !ok {
 		t.Fatal("it is not asked")
 	}
@@ -56,13 +57,13 @@ func TestApprovalIsOfTheDefinition(t *testing.T) {
 			change(after)
 			all, act := older(t, after, log, agent.Claim{})
 			if name == "nothing" {
-				if _, runs := act.(agent.Effect); runs != (outcome == "Approved by ada") || len(all) > 0 {
+				if _, runs := act.(do.Effect); runs != (outcome == "Approved by ada") || len(all) > 0 {
 					t.Errorf("nothing changed: %+v, %+v", all, act)
 				}
 				continue
 			}
 			asked, ok := all[len(all)-1].(memory.Asked)
-			old, edits := act.(agent.Edit)
+			old, edits := act.(do.Edit)
 			if !ok || !asked.Redefined || asked.Digest == log[3].Body.(memory.Asked).Digest {
 				t.Errorf("%s changed: %+v", name, all)
 			}
@@ -105,7 +106,7 @@ func TestApprovedAndNeverBegun(t *testing.T) {
 		{tool(func(a *agent.Agent) { a.Tools[0].Definition = "rm" }), often, "Cancelled · the rules of who may approve it, or its tool, keep changing"},
 	} {
 		all, act := older(t, x.a, x.log, agent.Claim{})
-		edit, ok := act.(agent.Edit)
+		edit, ok := act.(do.Edit)
 		if !ok || edit.Post.Approval.Headline != x.want || edit.Post.Approval.Outcome != chat.Cancelled || len(all) != 1 {
 			t.Errorf("want %q, got %+v, %+v", x.want, all, act)
 		}

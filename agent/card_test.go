@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
@@ -19,12 +20,12 @@ func TestCardShowsWhatRuns(t *testing.T) {
 		from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}},
 		stepWith(1, 1, 2, memory.Call{ID: "d", Tool: "deploy", Args: written, Object: true}),
 	)
-	open, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(agent.Open)
+	open, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(do.Open)
 	if !ok {
 		t.Fatal("it is not asked")
 	}
 	entries = append(entries, memory.Entry{Seq: 4, At: morning, Body: open.Asked[0]})
-	post, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(agent.Post)
+	post, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(do.Post)
 	if !ok || post.Post.Approval == nil {
 		t.Fatal("no card follows")
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"nod/agent/do"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ func WatchNeighbours(clash func([2]string)) (done func()) {
 	was := rules
 	rules = append([]rule(nil), was...)
 	for i := range len(was) - 1 {
-		rules[i].says = func(d *decision) Action {
+		rules[i].says = func(d *decision) do.Action {
 			act := was[i].says(d)
 			if act == nil {
 				return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"nod/agent/do"
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/prompt"
@@ -20,25 +21,9 @@ import (
 )
 
 // A fact is a text that somebody wrote down for all threads of a channel. The channel's
-// book holds it; see [memory.Book]. A decision that needs the book says [Recall] first.
+// book holds it; see [memory.Book]. A decision that needs the book says [do.Recall] first.
 // The log of a thread names the facts that its prompts show, so what the model saw is
 // still a function of the log, and of the texts that nobody forgot.
-
-// Recall reads the channel's book into the log. It is not part of the log, and is read
-// anew after each entry.
-type Recall struct{}
-
-// Jot writes a fact down or, with Forget, forgets one, and records what [Agent.Jotted]
-// makes of that. The driver adds the thread to Fact.
-type Jot struct {
-	Fact    memory.Fact
-	Forget  int
-	Message uint64 // Seq of the word
-	Then    []memory.Body
-}
-
-func (Recall) action() {}
-func (Jot) action()    {}
 
 // Words about facts.
 const (
@@ -70,16 +55,16 @@ func (a *Agent) IsFact(m chat.Message) bool {
 }
 
 // recall asks for the book where facts are on and it is not read yet.
-func (d *decision) recall() Action {
+func (d *decision) recall() do.Action {
 	if d.agent.Facts.Most == 0 || d.log.Book != nil {
 		return nil
 	}
-	return Recall{}
+	return do.Recall{}
 }
 
 // recalled notes the facts that the open turn's prompts show from now on. No fact is shown
 // to people of another organisation.
-func (d *decision) recalled(t *thread.Turn) Action {
+func (d *decision) recalled(t *thread.Turn) do.Action {
 	if d.past || d.log.claim.Facts != nil {
 		return nil
 	}
@@ -93,14 +78,14 @@ func (d *decision) recalled(t *thread.Turn) Action {
 	if slices.Equal(want, d.thread.Facts) {
 		return nil
 	}
-	return Record{[]memory.Body{memory.Recalled{Facts: want}}}
+	return do.Record{Bodies: []memory.Body{memory.Recalled{Facts: want}}}
 }
 
 // aboutFacts are the words whose answers need the book.
 var aboutFacts = []string{"remember", "facts", "forget fact", "memory"}
 
 // jotting does what people asked for about facts by word.
-func (d *decision) jotting() Action {
+func (d *decision) jotting() do.Action {
 	for _, c := range d.thread.Inbox.Commands {
 		if d.thread.Has(c.Notice()) || !slices.Contains(aboutFacts, c.Word) {
 			continue
@@ -113,13 +98,13 @@ func (d *decision) jotting() Action {
 			continue
 		}
 		if c.Word == "forget fact" {
-			return Jot{Fact: memory.Fact{ID: c.FactID(), By: c.From}, Forget: thread.Number(c.Arg), Message: c.Seq}
+			return do.Jot{Fact: memory.Fact{ID: c.FactID(), By: c.From}, Forget: thread.Number(c.Arg), Message: c.Seq}
 		}
 		if c.Word == "remember" {
 			if why := d.unfitFact(c.From, c.Arg); why != "" {
-				return Record{[]memory.Body{memory.Remembered{By: c.From, Message: c.Seq, Refused: why}}}
+				return do.Record{Bodies: []memory.Body{memory.Remembered{By: c.From, Message: c.Seq, Refused: why}}}
 			}
-			return Jot{Fact: memory.Fact{ID: c.FactID(), Text: c.Arg, By: c.From, At: c.At}, Message: c.Seq}
+			return do.Jot{Fact: memory.Fact{ID: c.FactID(), Text: c.Arg, By: c.From, At: c.At}, Message: c.Seq}
 		}
 	}
 	return nil
@@ -148,20 +133,20 @@ func (d *decision) unfitFact(by chat.User, text string) string {
 
 // rememberCall writes down the fact of an approved call. It is written when the entry is in
 // the log, so nothing has to run.
-func (d *decision) rememberCall(c *thread.Call) Action {
+func (d *decision) rememberCall(c *thread.Call) do.Action {
 	var said struct{ Text string }
 	_ = json.Unmarshal([]byte(c.Args), &said) // its schema was checked
 	if why := d.unfitFact(c.Turn.Requester, said.Text); why != "" {
-		return Record{[]memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: notWritten + why, Origin: thread.Inside}}}
+		return do.Record{Bodies: []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: notWritten + why, Origin: thread.Inside}}}
 	}
-	return Jot{
+	return do.Jot{
 		Fact: memory.Fact{ID: c.ID, Text: strings.TrimSpace(said.Text), By: c.Turn.Requester, At: d.thread.Now, Source: taint.FactSource(d.taint().OfCall(c))},
 		Then: []memory.Body{d.beginEffect(c).Started, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Origin: thread.Inside}},
 	}
 }
 
 // Jotted changes a book, and gives the entries to record and the fact that was forgotten.
-func (a *Agent) Jotted(act Jot, b *memory.Book) (out []memory.Body, gone []*memory.Fact) {
+func (a *Agent) Jotted(act do.Jot, b *memory.Book) (out []memory.Body, gone []*memory.Fact) {
 	noted := memory.Remembered{Number: act.Forget, By: act.Fact.By, Message: act.Message, Forgot: act.Forget > 0}
 	if act.Forget > 0 {
 		fact, ok := b.Drop(act.Forget, act.Fact.Name())

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/chat"
@@ -265,7 +266,7 @@ func (c *crowd) codes(d deed, at memory.Asked) {
 func (c *crowd) takes() (ok bool) {
 	for range 10 {
 		act := c.agent.Next(c.log())
-		if _, waits := act.(agent.Wait); waits {
+		if _, waits := act.(do.Wait); waits {
 			return false
 		}
 		c.perform(act)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
@@ -21,7 +22,7 @@ func TestForgetKeepsCallers(t *testing.T) {
 		entries = append(entries, memory.Entry{Seq: uint64(i + 1), Body: b})
 	}
 	log := agent.NewLog(entries, agent.Claim{})
-	act, ok := (&agent.Agent{}).Next(log).(agent.Record)
+	act, ok := (&agent.Agent{}).Next(log).(do.Record)
 	if !ok {
 		t.Fatal("nothing is erased")
 	}

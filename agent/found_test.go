@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/llm"
@@ -42,7 +43,7 @@ func TestUseToolIsASpelling(t *testing.T) {
 			`{"title":"a"}`, `{ "title" : "a < b & \u00e9", "size": 1.50 }`, `{"size":1e3,"of":{"b":[1,2],"a":null},"title":"x"}`,
 			`{"title":"x","to":null}`, `{"title":7}`, `{}`, `{"title":"[]{}\n"}`,
 		} {
-			c := Call{Turn: 1, N: 1, Tools: shown}
+			c := do.Call{Turn: 1, N: 1, Tools: shown}
 			want := a.Step(c, spell[key](name, in), 0).Calls
 			got := a.Step(c, spell[key](policy.UseTool, fmt.Sprintf(`{"name": %q, "arguments": %s}`, name, in)), 0).Calls
 			if diff := cmp.Diff(want, got); diff != "" || len(got) != 1 {
@@ -50,7 +51,7 @@ func TestUseToolIsASpelling(t *testing.T) {
 			}
 		}
 		text, _ := json.Marshal(`{"title":"a"}`) // some models write the object as a text
-		got := a.Step(Call{Tools: shown}, spell[key](policy.UseTool, fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, text)), 0).Calls
+		got := a.Step(do.Call{Tools: shown}, spell[key](policy.UseTool, fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, text)), 0).Calls
 		if len(got) != 1 || got[0].Args != `{"title":"a"}` || got[0].Tool != name {
 			t.Errorf("%s: arguments as a text become %v", key, got)
 		}

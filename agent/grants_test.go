@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/chat"
@@ -237,10 +238,10 @@ func TestLastUse(t *testing.T) {
 		s.says("ada", "again")
 		return s
 	}
-	last := func(s *sim) agent.Action { return s.agent.Next(s.log()) }
+	last := func(s *sim) do.Action { return s.agent.Next(s.log()) }
 	until := func(s *sim) memory.Used {
 		for {
-			if r, ok := last(s).(agent.Record); ok {
+			if r, ok := last(s).(do.Record); ok {
 				if u, ok := r.Bodies[0].(memory.Used); ok {
 					return u
 				}

@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 
+	"nod/agent/do"
 	"nod/agent/speak"
 	"nod/agent/strategy"
 	"nod/agent/view"
@@ -32,7 +33,7 @@ func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, 
 // Growing is the steps message while the completion of c is being written, and where it
 // stands; ok is false while there is nothing to show. In a turn without steps it stands
 // nowhere, and only platforms show it that can take it back.
-func (a *Agent) Growing(log *Log, c Call, h Heard) (p chat.Post, ref chat.MessageRef, ok bool) {
+func (a *Agent) Growing(log *Log, c do.Call, h Heard) (p chat.Post, ref chat.MessageRef, ok bool) {
 	thought := a.thinks(c, h)
 	if thought == "" {
 		return chat.Post{}, ref, false
@@ -50,7 +51,7 @@ func (a *Agent) Growing(log *Log, c Call, h Heard) (p chat.Post, ref chat.Messag
 }
 
 // thinks is the thought as far as it was written.
-func (a *Agent) thinks(c Call, h Heard) string {
+func (a *Agent) thinks(c do.Call, h Heard) string {
 	g, can := a.As(c.Request.Model).Protocol.(speak.Grower)
 	if !can || len(c.Tools) == 0 || c.Phase != "" && c.Phase != memory.SolveStep {
 		return h.Reasoning
@@ -67,7 +68,7 @@ func (a *Agent) thinks(c Call, h Heard) string {
 
 // Answering is the turn's answer as far as it was written; ok is false while there is
 // none. It stands nowhere: the whole answer is posted.
-func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
+func (a *Agent) Answering(log *Log, c do.Call, h Heard) (p chat.Post, ok bool) {
 	g, can := a.As(c.Request.Model).Protocol.(speak.Grower)
 	if !can || h.Calls || c.Phase != "" || !log.answers(c) {
 		return chat.Post{}, false
@@ -77,7 +78,7 @@ func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
 }
 
 // answers says whether a call writes the answer, and not a draft to be checked.
-func (l *Log) answers(c Call) bool {
+func (l *Log) answers(c do.Call) bool {
 	if t := l.Thread.Open; t != nil {
 		return strategy.Kind(t.Strategy) != strategy.Reflexion
 	}

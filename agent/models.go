@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/agent/strategy"
@@ -96,7 +97,7 @@ func (d *decision) groups() []string {
 
 // Spare is the call for the next model of the fallback; ok is false where there is none.
 // why says what became of the last one.
-func (a *Agent) Spare(log *Log, c Call, why string) (spare Call, ok bool) {
+func (a *Agent) Spare(log *Log, c do.Call, why string) (spare do.Call, ok bool) {
 	d := a.on(log)
 	if c.Whole != nil {
 		c = *c.Whole
@@ -115,7 +116,7 @@ func (a *Agent) Spare(log *Log, c Call, why string) (spare Call, ok bool) {
 	plain := *a.As(chain[next])
 	plain.Summary = false
 	d.agent, d.held = &plain, true
-	spare, ok = d.callModel(t, strategy.Phase{Kind: c.Phase, Branch: c.Branch}).(Call)
+	spare, ok = d.callModel(t, strategy.Phase{Kind: c.Phase, Branch: c.Branch}).(do.Call)
 	spare.Before = slices.Concat(c.Before, spare.Before)
 	spare.Instead = strings.TrimPrefix(c.Instead+", "+a.As(c.Request.Model).Model+": "+why, ", ")
 	return spare, ok
@@ -171,7 +172,7 @@ func (d *decision) nameOf(name string) string {
 }
 
 // unentitled tells a person once that the model of the thread is not for them.
-func (d *decision) unentitled() Action {
+func (d *decision) unentitled() do.Action {
 	t, name := d.thread.Open, d.wished()
 	if t == nil || name == "" || d.chosen(t) == name {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/prompt"
 	"nod/agent/taint"
@@ -15,20 +16,20 @@ import (
 )
 
 // Next says what to do next in a thread. It is a pure function of the log.
-func (a *Agent) Next(log *Log) Action {
+func (a *Agent) Next(log *Log) do.Action {
 	d := a.on(log)
 	for _, r := range rules {
 		if act := r.says(d); act != nil {
 			return act
 		}
 	}
-	return Wait{Until: d.wakeAt()}
+	return do.Wait{Until: d.wakeAt()}
 }
 
 // A rule says what is to be done by the log, or nil.
 type rule struct {
 	name string
-	says func(*decision) Action
+	says func(*decision) do.Action
 }
 
 // rules are asked in this order, and the first that has something to say is followed.
@@ -42,10 +43,10 @@ var rules = slices.Concat(safety, decisions, drawing, progress)
 var safety = []rule{
 	{"trouble", (*decision).trouble},
 	{"prove", (*decision).prove},
-	{"older", func(d *decision) Action { return records(d.approval().Older()) }},
+	{"older", func(d *decision) do.Action { return records(d.approval().Older()) }},
 	{"stop", (*decision).stop},
 	{"revoking", (*decision).revoking},
-	{"tightened", func(d *decision) Action { return records(d.approval().Tightened()) }},
+	{"tightened", func(d *decision) do.Action { return records(d.approval().Tightened()) }},
 }
 
 // Decisions come before drawing, so that what is drawn is what was decided, and nobody
@@ -54,11 +55,11 @@ var safety = []rule{
 // time were heard, and nobody is reminded of what expired. Then what was approved begins.
 var decisions = []rule{
 	{"asked", (*decision).asked},
-	{"decide", func(d *decision) Action { return records(d.approval().Decide()) }},
+	{"decide", func(d *decision) do.Action { return records(d.approval().Decide()) }},
 	{"judge", (*decision).judge},
 	{"changing", (*decision).changing},
 	{"expire", (*decision).expire},
-	{"clocks", func(d *decision) Action { return records(d.approval().Clocks()) }},
+	{"clocks", func(d *decision) do.Action { return records(d.approval().Clocks()) }},
 	{"approved", (*decision).approved},
 }
 
@@ -68,7 +69,7 @@ var decisions = []rule{
 var drawing = []rule{
 	{"edits", (*decision).edits},
 	{"summons", (*decision).summons},
-	{"notifying", func(d *decision) Action { return records(d.approval().Notify()) }},
+	{"notifying", func(d *decision) do.Action { return records(d.approval().Notify()) }},
 	{"unwritten", (*decision).unwritten},
 	{"forget", (*decision).forget},
 	{"notices", (*decision).notices},
@@ -120,11 +121,11 @@ func (d *decision) taint() taint.Watch {
 }
 
 // records is the action that commits entries; nil where there are none.
-func records(bodies []memory.Body) Action {
+func records(bodies []memory.Body) do.Action {
 	if len(bodies) == 0 {
 		return nil
 	}
-	return Record{bodies}
+	return do.Record{Bodies: bodies}
 }
 
 // before says that an earlier run, which died, may have done what the entry made due.
@@ -132,21 +133,21 @@ func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }
 
 // trouble leaves a thread alone that has an entry which can't be read: its state is
 // unknown. It says so once. Only `forget` helps.
-func (d *decision) trouble() Action {
+func (d *decision) trouble() do.Action {
 	t := d.thread.Broken
 	if t == nil {
 		return nil
 	}
 	for _, c := range d.thread.Inbox.Commands {
 		if c.Word == "forget" {
-			return Record{[]memory.Body{d.forgetEntry(c)}}
+			return do.Record{Bodies: []memory.Body{d.forgetEntry(c)}}
 		}
 	}
 	name := fmt.Sprintf("trouble/%d", t.Seq)
 	if !d.thread.Has(name) {
 		return d.sayNotice(name, chat.MessageRef{}, textTrouble, t.Seq)
 	}
-	return Wait{}
+	return do.Wait{}
 }
 
 // wakeAt is the earliest time to look at the thread again: a deadline or another clock of

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
 
 // notices answers the words that are commands, and tells of schedules.
-func (d *decision) notices() Action {
+func (d *decision) notices() do.Action {
 	for _, f := range d.thread.Inbox.Forgot {
 		key := fmt.Sprintf("forgot/%d", f.Seq)
 		if !d.thread.Has(key) {
@@ -53,12 +54,12 @@ func (d *decision) notices() Action {
 
 // identifyAsker looks up the groups of a person who asks for help, since their tools
 // depend on them.
-func (d *decision) identifyAsker(c *thread.Command) Action {
+func (d *decision) identifyAsker(c *thread.Command) do.Action {
 	rules := d.groups()
 	if c.Word != "help" && c.Word != "model" || c.Is.Who != "" || len(rules) == 0 {
 		return nil
 	}
-	return Identify{Turn: c.Seq, Who: []chat.UserID{c.From.ID}, Rules: rules}
+	return do.Identify{Turn: c.Seq, Who: []chat.UserID{c.From.ID}, Rules: rules}
 }
 
 // freedBlobs lists the blobs that a `drop` leaves without use.
@@ -76,7 +77,7 @@ func (d *decision) freedBlobs(c *thread.Command) []string {
 }
 
 // forget erases the thread once nothing runs.
-func (d *decision) forget() Action {
+func (d *decision) forget() do.Action {
 	if d.thread.Open != nil {
 		return nil
 	}
@@ -85,7 +86,7 @@ func (d *decision) forget() Action {
 			if act := d.recall(); act != nil {
 				return act
 			}
-			return Record{[]memory.Body{d.forgetEntry(c)}}
+			return do.Record{Bodies: []memory.Body{d.forgetEntry(c)}}
 		}
 	}
 	return nil
@@ -117,7 +118,7 @@ func (d *decision) forgetEntry(c *thread.Command) memory.Forgot {
 }
 
 // refusals tell people what the platform refused.
-func (d *decision) refusals() Action {
+func (d *decision) refusals() do.Action {
 	for _, r := range d.thread.Posts.Refused {
 		name := "refused/" + r.Name
 		if strings.HasPrefix(r.Name, "refused/") || strings.HasPrefix(r.Name, "steps/") || d.thread.Has(name) {
@@ -132,7 +133,7 @@ func (d *decision) refusals() Action {
 }
 
 // corrections tell people the outcome of calls that was unknown before.
-func (d *decision) corrections() Action {
+func (d *decision) corrections() do.Action {
 	for _, c := range d.thread.Corrections {
 		name := "correction/" + c.Call
 		if d.thread.Has(name) {
@@ -144,12 +145,12 @@ func (d *decision) corrections() Action {
 }
 
 // askWhy asks a person who disliked an answer for the reason, once, unless a form does.
-func (d *decision) askWhy() Action {
+func (d *decision) askWhy() do.Action {
 	for _, t := range d.thread.Turns {
 		for _, o := range t.Opinions {
 			key := "why/" + t.Name + "/" + string(o.By.ID)
 			if !o.Good && !o.Asked && o.Text == "" && !d.thread.Has(key) {
-				return AskWhy{To: o.By, On: o.On, Key: key}
+				return do.AskWhy{To: o.By, On: o.On, Key: key}
 			}
 		}
 	}
@@ -157,7 +158,7 @@ func (d *decision) askWhy() Action {
 }
 
 // sayNotice is a post of a few words.
-func (d *decision) sayNotice(name string, to chat.MessageRef, text string, due uint64) Post {
+func (d *decision) sayNotice(name string, to chat.MessageRef, text string, due uint64) do.Post {
 	p := chat.Post{Key: memory.PostKey(name, text), ReplyTo: to, Text: &chat.Text{Markdown: text, Notice: true}}
-	return Post{Post: p, Look: d.before(due)}
+	return do.Post{Post: p, Look: d.before(due)}
 }

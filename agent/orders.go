@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/strategy"
 	"nod/agent/thread"
@@ -86,13 +87,13 @@ func (d *decision) ranEntry(m *thread.Message, o thread.Order) memory.Ran {
 // ask for a tool, here either.
 
 // again opens another try of the last answer.
-func (d *decision) again() Action {
+func (d *decision) again() do.Action {
 	if d.thread.Open != nil || len(d.thread.Inbox.Waiting) > 0 {
 		return nil
 	}
 	for _, r := range d.thread.Inbox.Reacts {
 		if t, why := approval.Retried(d.thread, r.Reaction); t != nil && why == "" {
-			return Record{[]memory.Body{memory.Opened{
+			return do.Record{Bodies: []memory.Body{memory.Opened{
 				Turn: r.Seq, Name: d.turnName(r.Seq, r.On), Requester: t.Requester, Strategy: t.Strategy, Again: t.ID,
 				Try: t.Tries + 2, Voices: t.Senders(d.thread.Last), To: t.ReplyTo(),
 			}}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/phrase"
 	"nod/agent/thread"
 	"nod/agent/view"
@@ -15,7 +16,7 @@ import (
 
 // Beside lists what is to be done in other places, beside Next. Each action is performed
 // once at a time, and nothing waits for it.
-func (a *Agent) Beside(log *Log) (out []Action) {
+func (a *Agent) Beside(log *Log) (out []do.Action) {
 	d := a.on(log)
 	for _, c := range d.thread.AllCards() {
 		out = append(out, d.drawElsewhere(c)...)
@@ -27,7 +28,7 @@ func (a *Agent) Beside(log *Log) (out []Action) {
 }
 
 // drawElsewhere lists what is to be done with the cards of an approval in other places.
-func (d *decision) drawElsewhere(c *thread.Call) (out []Action) {
+func (d *decision) drawElsewhere(c *thread.Call) (out []do.Action) {
 	if d.thread.Broken != nil {
 		return nil
 	}
@@ -39,31 +40,31 @@ func (d *decision) drawElsewhere(c *thread.Call) (out []Action) {
 		if !d.thread.Has(name) && (c.Pending() || look) {
 			card := view.CardElsewhere(d.taint(), c, p)
 			card.Key = c.CopyKey(p)
-			out = append(out, Copy{Place: p, Post: card, Look: look})
+			out = append(out, do.Copy{Place: p, Post: card, Look: look})
 		}
 	}
 	for _, k := range c.Copies.Cards {
 		if key := view.Stage(d.thread, c, k.Suffix()); key != "" && !d.thread.Has(key) {
-			out = append(out, Edit{Ref: k.Ref, At: k.At, Post: view.CardElsewhere(d.taint(), c, k.Place), Key: key})
+			out = append(out, do.Edit{Ref: k.Ref, At: k.At, Post: view.CardElsewhere(d.taint(), c, k.Place), Key: key})
 		}
 	}
 	return append(out, d.remindDirectly(c)...)
 }
 
 // remindDirectly lists the look-ups and reminders for direct conversations.
-func (d *decision) remindDirectly(c *thread.Call) (out []Action) {
+func (d *decision) remindDirectly(c *thread.Call) (out []do.Action) {
 	if !c.Pending() || c.Card.Ref.IsZero() {
 		return nil
 	}
 	if s, ok := approval.NextSearch(c); ok {
-		out = append(out, Seek{s})
+		out = append(out, do.Seek{Search: s})
 	}
 	for _, k := range c.Copies.Cards {
 		name := c.ReminderName() + k.Suffix()
 		if at := c.Clocks.Reminded; thread.IsDirect(k.Place) && k.In < at.Seq && !d.thread.Has(name) {
 			p := d.summonPeople(c, summons{name, at, nil, textStillWaits})
 			p.Post.ReplyTo, p.Post.Text.Summons.Card, p.Post.Text.Summons.Quiet = k.Ref, k.Ref, true
-			out = append(out, Aside{At: k.At, Post: p.Post, Look: p.Look})
+			out = append(out, do.Aside{At: k.At, Post: p.Post, Look: p.Look})
 		}
 	}
 	return out
@@ -71,13 +72,13 @@ func (d *decision) remindDirectly(c *thread.Call) (out []Action) {
 
 // Sought is the entry for people who were found; ok is false when it is of no use any
 // more.
-func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
+func (a *Agent) Sought(log *Log, act do.Seek, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
 	return approval.Sought(log.Thread, act.Search, who, unknown)
 }
 
 // unwritten names in the thread the people who could not be written to, once all of a
 // search were tried.
-func (d *decision) unwritten() Action {
+func (d *decision) unwritten() do.Action {
 	for _, c := range d.thread.PendingCalls() {
 		for n, s := range c.Copies.Searches {
 			name := c.UnwrittenName(n)
@@ -97,7 +98,7 @@ func (d *decision) unwritten() Action {
 }
 
 // summons calls the approvers, once a clock has struck.
-func (d *decision) summons() Action {
+func (d *decision) summons() do.Action {
 	for _, c := range d.thread.PendingCalls() {
 		if at := c.Clocks.Escalated; at.Seq > 0 && !d.thread.Has(c.EscalationName()) {
 			more := c.Asked.Rules.Escalate
@@ -121,7 +122,7 @@ type summons struct {
 
 const textStillWaits = "It still waits for a decision."
 
-func (d *decision) summonPeople(c *thread.Call, s summons) Post {
+func (d *decision) summonPeople(c *thread.Call, s summons) do.Post {
 	text := fmt.Sprintf("Approval %d: `%s`, asked by %s. %s %s left.",
 		c.Asked.Number, c.Tool, phrase.Name(c.Asked.Requester), s.why, phrase.Long(c.Deadline().Sub(s.at.At)))
 	p := d.sayNotice(s.name, c.Card.Ref, text, s.at.Seq)

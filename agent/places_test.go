@@ -3,7 +3,7 @@ package agent_test
 import (
 	"testing"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
@@ -20,7 +20,7 @@ func TestChangedOnTheWay(t *testing.T) {
 	next := func() {
 		for {
 			act := s.agent.Next(s.log())
-			if _, ok := act.(agent.Wait); ok {
+			if _, ok := act.(do.Wait); ok {
 				return
 			}
 			s.perform(act)
@@ -28,7 +28,7 @@ func TestChangedOnTheWay(t *testing.T) {
 	}
 	onTheWay := func() (keys []string) {
 		for _, act := range s.agent.Beside(s.log()) {
-			if c, ok := act.(agent.Copy); ok {
+			if c, ok := act.(do.Copy); ok {
 				keys = append(keys, c.Post.Key)
 			}
 		}
@@ -56,7 +56,7 @@ func TestChangedOnTheWay(t *testing.T) {
 	}
 	redrawn := false
 	for _, act := range s.agent.Beside(s.log()) {
-		if e, ok := act.(agent.Edit); ok && e.Ref == card {
+		if e, ok := act.(do.Edit); ok && e.Ref == card {
 			redrawn = true
 			s.perform(e)
 		}

@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 
+	"nod/agent/do"
 	"nod/agent/strategy"
 	"nod/agent/thread"
 	"nod/llm"
@@ -11,8 +12,8 @@ import (
 
 // Prompt is the model call at the end of this log; ok is false where no turn runs or is
 // about to.
-func (a *Agent) Prompt(log *Log) (c Call, ok bool) {
-	if c, ok := a.Next(log).(Call); ok {
+func (a *Agent) Prompt(log *Log) (c do.Call, ok bool) {
+	if c, ok := a.Next(log).(do.Call); ok {
 		return c, true
 	}
 	var next strategy.Phase
@@ -24,16 +25,16 @@ func (a *Agent) Prompt(log *Log) (c Call, ok bool) {
 
 // Anew is the model call that the running turn would make now, for the phase of a recorded
 // call; ok is false when no turn runs. It asks for no summary.
-func (a *Agent) Anew(log *Log, kind memory.StepKind, branch int) (c Call, ok bool) {
+func (a *Agent) Anew(log *Log, kind memory.StepKind, branch int) (c do.Call, ok bool) {
 	t := log.Thread.Open
 	if t == nil {
-		return Call{}, false
+		return do.Call{}, false
 	}
 	plain := *a
 	plain.Summary = false
 	d := plain.on(log)
 	d.past = true
-	c, ok = d.callModel(t, strategy.Phase{Kind: kind, Branch: branch}).(Call)
+	c, ok = d.callModel(t, strategy.Phase{Kind: kind, Branch: branch}).(do.Call)
 	return c, ok
 }
 
@@ -48,7 +49,7 @@ func (a *Agent) Fits() error {
 // Shorter is the trim for a prompt that was too long for the model, whose limit may be
 // below the budget; ok is false where nothing more can be left out. The trim lasts, so
 // that the limit is tried out once.
-func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
+func (a *Agent) Shorter(log *Log, c do.Call) (cut memory.Trimmed, ok bool) {
 	d := a.As(c.Request.Model).on(log)
 	d.branch = c.Branch
 	defer d.suppose(c.Before...)()
@@ -59,7 +60,7 @@ func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 // not the cause; ok is false where no turn can be left out. Behind a turn that failed it is
 // the present turn alone: the cause may stand in that. Only if it is answered is the trim
 // kept.
-func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
+func (a *Agent) Half(log *Log, c do.Call) (half do.Call, ok bool) {
 	d := a.As(c.Request.Model).on(log)
 	d.held, d.branch = true, c.Branch
 	defer d.suppose(c.Before...)()
@@ -77,14 +78,14 @@ func (a *Agent) Half(log *Log, c Call) (half Call, ok bool) {
 	plain := *d.agent
 	plain.Summary = false
 	d.agent = &plain
-	half, ok = d.callModel(d.thread.Open, strategy.Phase{Kind: c.Phase, Branch: c.Branch}).(Call)
+	half, ok = d.callModel(d.thread.Open, strategy.Phase{Kind: c.Phase, Branch: c.Branch}).(do.Call)
 	half.Instead = c.Instead
 	half.Before, half.Whole = slices.Concat(c.Before, []memory.Body{cut}, half.Before), &c
 	return half, ok
 }
 
 // Summarised is the entry for a summary that the model wrote.
-func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimmed {
+func (a *Agent) Summarised(log *Log, act do.Summarise, r llm.Response) memory.Trimmed {
 	return a.on(log).prompt().Summarised(act.Cut, r)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"nod/agent/do"
 	"nod/agent/thread"
 	"nod/agent/view"
 	"nod/chat"
@@ -12,7 +13,7 @@ import (
 )
 
 // asked brings the questions of tools further.
-func (d *decision) asked() Action {
+func (d *decision) asked() do.Action {
 	for _, q := range d.thread.Questions {
 		if q.Over == nil {
 			if act := d.askingNow(q); act != nil {
@@ -26,7 +27,7 @@ func (d *decision) asked() Action {
 }
 
 // askingNow asks a question, and reads the replies.
-func (d *decision) askingNow(q *thread.Question) Action {
+func (d *decision) askingNow(q *thread.Question) do.Action {
 	switch {
 	case d.forsaken(q):
 		return endQuestion(q, chat.Dropped)
@@ -34,24 +35,24 @@ func (d *decision) askingNow(q *thread.Question) Action {
 		return nil
 	case len(q.Replies) > 0: // they came in time, although nobody may have read them then
 		if b := q.Read(q.Replies[0]); b.Answer.How == chat.Unfit || q.Held || q.By == d.log.claim.Self {
-			return Record{[]memory.Body{b}}
+			return do.Record{Bodies: []memory.Body{b}}
 		}
 	}
 	switch {
 	case !d.thread.Now.Before(q.Deadline()):
 		return endQuestion(q, chat.Unanswered)
 	case q.PostedIn == 0:
-		return Post{Post: d.questionPost(q), Look: d.before(q.Seq)}
+		return do.Post{Post: d.questionPost(q), Look: d.before(q.Seq)}
 	}
 	return d.sayUnfit(q)
 }
 
 // askedThen has the message of a question show its end.
-func (d *decision) askedThen(q *thread.Question) Action {
+func (d *decision) askedThen(q *thread.Question) do.Action {
 	if q.Ref.IsZero() || d.thread.Has(q.PostName()+"/done") {
 		return d.sayUnfit(q)
 	}
-	return Edit{Ref: q.Ref, Post: d.questionPost(q), Key: q.PostName() + "/done"}
+	return do.Edit{Ref: q.Ref, Post: d.questionPost(q), Key: q.PostName() + "/done"}
 }
 
 // forsaken says whether nobody waits for the answer: the call is over, the turn is
@@ -63,12 +64,12 @@ func (d *decision) forsaken(q *thread.Question) bool {
 }
 
 // endQuestion ends a question without a reply.
-func endQuestion(q *thread.Question, how chat.How) Action {
-	return Record{[]memory.Body{memory.Answered{Question: q.ID, Answer: chat.Answer{How: how}}}}
+func endQuestion(q *thread.Question, how chat.How) do.Action {
+	return do.Record{Bodies: []memory.Body{memory.Answered{Question: q.ID, Answer: chat.Answer{How: how}}}}
 }
 
 // sayUnfit tells the person that a reply is no answer.
-func (d *decision) sayUnfit(q *thread.Question) Action {
+func (d *decision) sayUnfit(q *thread.Question) do.Action {
 	for _, b := range q.Unfit {
 		name := fmt.Sprintf("unfit/%d", b.Message)
 		if !d.thread.Has(name) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/taint"
 	"nod/chat"
@@ -186,7 +187,7 @@ func TestQuestionsEnd(t *testing.T) {
 	t.Parallel()
 	a := asking(newTool("deploy", policy.Auto, anyone))
 	end := func(log []memory.Entry, token string) chat.How {
-		act, _ := a.Next(agent.NewLog(log, agent.Claim{Token: token, Self: "me"})).(agent.Record)
+		act, _ := a.Next(agent.NewLog(log, agent.Claim{Token: token, Self: "me"})).(do.Record)
 		for _, b := range act.Bodies {
 			if b, ok := b.(memory.Answered); ok {
 				return b.Answer.How
@@ -249,7 +250,7 @@ func TestCorrections(t *testing.T) {
 		if got := len(log.Thread.Corrections); got != tt.want {
 			t.Errorf("%s: %d corrections, want %d", name, got, tt.want)
 		}
-		post, tells := a.Next(log).(agent.Post)
+		post, tells := a.Next(log).(do.Post)
 		tells = tells && strings.HasPrefix(post.Post.Key, "correction/")
 		if tells != (tt.want > 0 && name != "people are told") {
 			t.Errorf("%s: people are told: %v", name, tells)
@@ -302,27 +303,27 @@ func TestHeld(t *testing.T) {
 }
 
 // actName is an action in a word or two.
-func actName(act agent.Action) string {
+func actName(act do.Action) string {
 	switch act := act.(type) {
-	case agent.Post:
+	case do.Post:
 		return "post"
-	case agent.Effect:
+	case do.Effect:
 		return "effect"
-	case agent.Call:
+	case do.Call:
 		return "call"
-	case agent.Run:
+	case do.Run:
 		if act.Stop {
 			return "run to stop"
 		}
 		return "run"
-	case agent.Record:
+	case do.Record:
 		switch b := act.Bodies[0].(type) {
 		case memory.Result:
 			return "record " + string(b.State)
 		case memory.Answered:
 			return "record " + string(b.Answer.How)
 		}
-	case agent.Wait:
+	case do.Wait:
 		return "wait"
 	}
 	return fmt.Sprintf("%T", act)

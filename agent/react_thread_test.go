@@ -13,6 +13,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
@@ -69,7 +70,7 @@ func (th *thread) run() {
 	th.t.Helper()
 	for range 200 {
 		act := th.agent.Next(agent.NewLog(th.entries, agent.Claim{Since: 1}))
-		if _, done := act.(agent.Wait); done {
+		if _, done := act.(do.Wait); done {
 			return
 		}
 		th.perform(act)
@@ -77,35 +78,35 @@ func (th *thread) run() {
 	th.t.Fatal("the thread does not come to rest")
 }
 
-func (th *thread) perform(act agent.Action) {
+func (th *thread) perform(act do.Action) {
 	switch act := act.(type) {
-	case agent.Record:
+	case do.Record:
 		th.add(act.Bodies...)
-	case agent.Call:
+	case do.Call:
 		r := th.model(len(th.requests))
 		th.requests = append(th.requests, act.Request)
 		th.add(append(act.Before, th.agent.Step(act, r, time.Second))...)
-	case agent.Run:
+	case do.Run:
 		for _, c := range act.Calls {
 			th.runs(c)
 		}
-	case agent.Effect:
+	case do.Effect:
 		th.add(act.Started)
 		th.runs(act.Call)
-	case agent.Open:
+	case do.Open:
 		for _, a := range act.Asked {
 			th.add(a)
 		}
-	case agent.Judge:
+	case do.Judge:
 		known := approval.Facts{}
 		for _, u := range act.Ask.People {
 			known[u.ID] = approval.Known{User: u, Asked: true}
 		}
 		_, v, _, _ := th.agent.Vote(agent.NewLog(th.entries, agent.Claim{Since: 1}), known)
 		th.add(v)
-	case agent.Mark:
+	case do.Mark:
 		th.add(memory.Seen{Message: act.Message})
-	case agent.Post:
+	case do.Post:
 		ref := chat.MessageRef{Platform: "p", Channel: "c", ID: act.Post.Key}
 		if act.Post.Approval != nil {
 			th.asked = act.Post.Key
@@ -116,7 +117,7 @@ func (th *thread) perform(act agent.Action) {
 			th.answers = append(th.answers, text.Markdown)
 		}
 		th.add(append([]memory.Body{memory.Posted{Key: act.Post.Key, Ref: ref}}, act.Then...)...)
-	case agent.Edit:
+	case do.Edit:
 		th.add(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
 	default:
 		th.t.Fatalf("no action %T", act)

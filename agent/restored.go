@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"nod/agent/do"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
@@ -14,14 +15,14 @@ import (
 // earlier process decides anything before this one knows what it shows.
 
 // prove finds out what a card from an earlier process shows.
-func (d *decision) prove() Action {
+func (d *decision) prove() do.Action {
 	if d.log.claim.Proven == nil {
 		return nil
 	}
 	for _, c := range d.thread.OpenAsked() {
 		proof := d.thread.Proof(c)
 		if c.Card.Shows == "" && !c.Card.Ref.IsZero() && !d.log.claim.Proven(proof) {
-			return Prove{Call: c.ID, Proof: proof, Ref: c.Card.Ref}
+			return do.Prove{Call: c.ID, Proof: proof, Ref: c.Card.Ref}
 		}
 	}
 	return nil
@@ -30,7 +31,7 @@ func (d *decision) prove() Action {
 // Restored is the entry for a card that shows more than the log knows; ok is false for any
 // other card. One that still asks, but for arguments that the log never had, has the call
 // asked anew.
-func Restored(log *Log, p Prove, shown chat.Shown) (b memory.Lost, ok bool) {
+func Restored(log *Log, p do.Prove, shown chat.Shown) (b memory.Lost, ok bool) {
 	c, shows := log.Thread.Calls[p.Call], shown.Headline
 	if c == nil || c.Card.Ref != p.Ref || shows == "" {
 		return b, false
@@ -66,7 +67,7 @@ func ShowsDecision(shows string) bool {
 }
 
 // restored tells people that the store came back older.
-func (d *decision) restored() Action {
+func (d *decision) restored() do.Action {
 	for _, r := range d.thread.Older.Told {
 		name := fmt.Sprintf("restored/%d", r.Seq)
 		if !d.thread.Has(name) {

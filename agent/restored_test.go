@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
 )
 
 // older plays what Next records of a log, and gives the first other action.
-func older(t *testing.T, a *agent.Agent, entries []memory.Entry, c agent.Claim) ([]memory.Body, agent.Action) {
+func older(t *testing.T, a *agent.Agent, entries []memory.Entry, c agent.Claim) ([]memory.Body, do.Action) {
 	t.Helper()
 	var all []memory.Body
 	for range 20 {
-		rec, ok := a.Next(agent.NewLog(entries, c)).(agent.Record)
+		rec, ok := a.Next(agent.NewLog(entries, c)).(do.Record)
 		if !ok {
 			return all, a.Next(agent.NewLog(entries, c))
 		}
@@ -43,11 +44,11 @@ func TestNothingIsDecidedByAnUnknownCard(t *testing.T) {
 		"clock": {Seq: 6, At: morning.Add(time.Hour), Body: memory.Due{}},
 	} {
 		log := append(askedBy(t, a), b)
-		act, ok := a.Next(agent.NewLog(log, unknown)).(agent.Prove)
+		act, ok := a.Next(agent.NewLog(log, unknown)).(do.Prove)
 		if !ok || act.Ref != ref("ask/d") {
 			t.Errorf("%s: the card is not read, but %T", name, a.Next(agent.NewLog(log, unknown)))
 		}
-		if _, again := a.Next(agent.NewLog(log, agent.Claim{Proven: func(p string) bool { return p == act.Proof }})).(agent.Prove); again {
+		if _, again := a.Next(agent.NewLog(log, agent.Claim{Proven: func(p string) bool { return p == act.Proof }})).(do.Prove); again {
 			t.Errorf("%s: it is read again", name)
 		}
 	}
@@ -70,7 +71,7 @@ func TestACardThatShowsMoreIsBelieved(t *testing.T) {
 	} {
 		for _, late := range []time.Duration{0, time.Hour} {
 			log := append(askedBy(t, a), memory.Entry{Seq: 6, At: morning.Add(late), Body: memory.Due{}})
-			lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows})
+			lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows})
 			if !ok {
 				t.Fatalf("%s: nothing comes of it", shows)
 			}
@@ -83,7 +84,7 @@ func TestACardThatShowsMoreIsBelieved(t *testing.T) {
 			if i < 0 || all[i].(memory.Result).State != want {
 				t.Errorf("%s: %+v, want %s", shows, all, want)
 			}
-			if _, calls := act.(agent.Call); !calls {
+			if _, calls := act.(do.Call); !calls {
 				t.Errorf("%s: then comes %+v", shows, act)
 			}
 		}
@@ -100,18 +101,18 @@ func TestACardThatShowsTheSame(t *testing.T) {
 		"":                          waits,
 		"Approved by ada · running": approvedAt(waits),
 	} {
-		if lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows}); ok {
+		if lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows}); ok {
 			t.Errorf("%q: %+v", shows, lost)
 		}
 	}
 	digest := waits[3].Body.(memory.Asked).Digest[:12]
 	for shows, want := range map[chat.Shown]bool{{Headline: "Approval 1: deploy", Digest: digest}: false, {Headline: "Approval 1: deploy", Digest: "0123456789ab"}: true, {Headline: "Approval 1: deploy"}: true} {
-		lost, ok := agent.Restored(agent.NewLog(waits, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, shows)
+		lost, ok := agent.Restored(agent.NewLog(waits, agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, shows)
 		if ok != want || ok && lost.Call != "" {
 			t.Errorf("%v: %v, %+v", shows, ok, lost)
 		}
 	}
-	if _, ok := agent.Restored(agent.NewLog(approvedAt(waits), agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: "Approved by ada · done in 1 s"}); !ok {
+	if _, ok := agent.Restored(agent.NewLog(approvedAt(waits), agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: "Approved by ada · done in 1 s"}); !ok {
 		t.Error("a call that ran is to run")
 	}
 }
@@ -127,7 +128,7 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 		entry(7, memory.Posted{Key: "copy/d/channel:ops", Ref: elsewhere}))
 	onCopy := memory.Reaction{Reaction: chat.Reaction{On: elsewhere, By: chat.User{ID: "ada"}, Emoji: "✅", Found: true}}
 	edits := append(askedBy(t, a), entry(6, memory.Change{Call: "d", By: chat.User{ID: "ada"}, Args: `{"env":"test"}`}))
-	edited, ok := a.Changed(agent.NewLog(edits, agent.Claim{}), agent.Change{Seq: 6}, nil)
+	edited, ok := a.Changed(agent.NewLog(edits, agent.Claim{}), do.Change{Seq: 6}, nil)
 	if !ok || edited.Refused != "" {
 		t.Fatalf("the edit is refused: %+v", edited)
 	}
@@ -148,9 +149,9 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 				}
 			}
 		}
-		old, edits := act.(agent.Edit)
-		card, posts := act.(agent.Post)
-		judge, judges := act.(agent.Judge)
+		old, edits := act.(do.Edit)
+		card, posts := act.(do.Post)
+		judge, judges := act.(do.Judge)
 		switch {
 		case asked != 1:
 			t.Errorf("%s: it is asked anew %d times: %+v", name, asked, all)
@@ -169,7 +170,7 @@ func TestAskedAnewAfterARestore(t *testing.T) {
 	shown := append(slices.Clone(copied), entry(8, memory.Lost{Call: "d", Shows: "Approved by ann · done in 0.1 s"}))
 	ended, _ := older(t, a, shown, agent.Claim{})
 	for _, act := range a.Beside(agent.NewLog(append(shown, recorded(shown, ended)...), agent.Claim{})) {
-		if e, edits := act.(agent.Edit); edits {
+		if e, edits := act.(do.Edit); edits {
 			t.Errorf("a copy of a card that shows more is drawn again: %q", e.Post.Approval.Headline)
 		}
 	}
@@ -210,7 +211,7 @@ func TestAGrantOfBeforeARestore(t *testing.T) {
 		step.Turn, step.Seen = n, n+1
 		log = append(log, entry(n+1, memory.Opened{Turn: n, Name: "1", Requester: chat.User{ID: "ada"}}), entry(n+2, step))
 		all, act := older(t, a, log, agent.Claim{})
-		if _, asks := act.(agent.Open); asks != x.asks {
+		if _, asks := act.(do.Open); asks != x.asks {
 			t.Errorf("%s: it asks: %v; recorded %+v, then %+v", name, asks, all, act)
 		}
 	}
@@ -244,7 +245,7 @@ func TestATurnThatHadGoneFurtherEnds(t *testing.T) {
 		t.Errorf("a turn whose next call of the model may have been made goes on: %+v", all)
 	}
 	all, act := older(t, a, entriesOf(from("ada", "go"), own), agent.Claim{})
-	if _, waits := act.(agent.Wait); !waits || len(all) > 0 {
+	if _, waits := act.(do.Wait); !waits || len(all) > 0 {
 		t.Errorf("what waited is taken up: %+v, %+v", all, act)
 	}
 	all, _ = older(t, a, entriesOf(from("ada", "go"), opened, step, memory.Started{Call: "d"}, own, memory.Result{Call: "d", State: chat.CallDone}), agent.Claim{})
@@ -259,11 +260,11 @@ func TestPeopleAreToldOfARestore(t *testing.T) {
 	a := asking()
 	log := entriesOf(memory.Restored{Copy: morning})
 	_, act := older(t, a, log, agent.Claim{})
-	p, ok := act.(agent.Post)
+	p, ok := act.(do.Post)
 	if want := "I was restored from a copy of " + morning.UTC().Format("2006-01-02 15:04 UTC") + "; ask again what still matters."; !ok || p.Post.Text.Markdown != want {
 		t.Fatalf("people are told %+v", act)
 	}
-	if _, act = older(t, a, append(log, entry(2, memory.Posted{Key: p.Post.Key, Ref: ref("x")})), agent.Claim{}); act != (agent.Wait{}) {
+	if _, act = older(t, a, append(log, entry(2, memory.Posted{Key: p.Post.Key, Ref: ref("x")})), agent.Claim{}); act != (do.Wait{}) {
 		t.Errorf("and again: %+v", act)
 	}
 }
@@ -288,7 +289,7 @@ func TestCardsCountOn(t *testing.T) {
 	} {
 		log = append(log, entry(10, from("ada", "go")), entry(11, memory.Opened{Turn: 10, Name: "10", Requester: chat.User{ID: "ada"}}), entry(12, next))
 		_, act := older(t, a, log, agent.Claim{})
-		if open, ok := act.(agent.Open); !ok || open.Asked[0].Number != want {
+		if open, ok := act.(do.Open); !ok || open.Asked[0].Number != want {
 			t.Errorf("want card %d, got %+v", want, act)
 		}
 	}

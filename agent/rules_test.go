@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/agent/view"
@@ -55,7 +56,7 @@ func TestRefusedOnceMore(t *testing.T) {
 		} {
 			s.entries = append(s.entries, memory.Entry{Seq: uint64(i + 1), At: s.now.Add(time.Duration(i*at) * time.Second), Body: b})
 		}
-		act, ok := s.agent.Next(agent.NewLog(s.entries, agent.Claim{Since: 9})).(agent.Post)
+		act, ok := s.agent.Next(agent.NewLog(s.entries, agent.Claim{Since: 9})).(do.Post)
 		if !ok || act.Post.Text == nil || act.Post.Text.Markdown != "Slack refused my answer (no)" {
 			t.Fatalf("next is %+v", act)
 		}
@@ -76,12 +77,12 @@ func TestForgetsWhatCameLate(t *testing.T) {
 	}
 	s.entries = []memory.Entry{say(1, "forget", time.Minute), say(2, "what was said before", 0), say(3, "a new question", 2*time.Minute)}
 	log := agent.NewLog(s.entries, agent.Claim{Since: 9})
-	act, ok := s.agent.Next(log).(agent.Record)
+	act, ok := s.agent.Next(log).(do.Record)
 	if !ok || len(act.Bodies) != 1 {
 		t.Fatalf("next is %+v", act)
 	}
 	log.Append(memory.Entry{Seq: 4, At: s.now.Add(time.Hour), Body: act.Bodies[0]}, memory.Entry{Seq: 5, Body: memory.Posted{Key: "forgot/4"}})
-	call, ok := s.agent.Next(log).(agent.Call)
+	call, ok := s.agent.Next(log).(do.Call)
 	if !ok || call.Turn != 3 {
 		t.Errorf("next is %+v, want the turn of message 3", call)
 	}

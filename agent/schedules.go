@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/do"
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/prompt"
@@ -22,20 +23,6 @@ import (
 // A schedule is a text that is asked, or posted, at times. It is an entry of its thread.
 // Each time enters the log as a [memory.Slot] before anything begins, and is the message
 // of a turn. So approvals, limits and replay hold for it as for any other.
-
-// Schedule makes a schedule, unless its author has too many: then it records Refused.
-type Schedule struct {
-	Made    memory.Scheduled
-	Then    []memory.Body // recorded with it
-	Refused []memory.Body
-}
-
-// Occur looks up the author of a schedule whose time has come, and records what
-// [Agent.Occurred] makes of that.
-type Occur struct{ Slot memory.Slot }
-
-func (Schedule) action() {}
-func (Occur) action()    {}
 
 // Words about schedules.
 const (
@@ -89,7 +76,7 @@ func (a *Agent) zoneOf(u chat.User) string {
 }
 
 // scheduling makes the schedules that people asked for by word.
-func (d *decision) scheduling() Action {
+func (d *decision) scheduling() do.Action {
 	for _, c := range d.thread.Inbox.Commands {
 		if c.Word != "schedule" || c.Plan == nil || d.thread.Has(c.Notice()) || d.thread.ScheduledBy(c.Seq) != nil {
 			continue
@@ -102,7 +89,7 @@ func (d *decision) scheduling() Action {
 }
 
 // scheduleNow makes a schedule, if the thread may have one more.
-func (d *decision) scheduleNow(b memory.Scheduled, then []memory.Body, refuse func(why string) []memory.Body) Action {
+func (d *decision) scheduleNow(b memory.Scheduled, then []memory.Body, refuse func(why string) []memory.Body) do.Action {
 	most, has := d.agent.Schedules, 0
 	for _, c := range d.thread.Folk.Schedules {
 		if !c.Over {
@@ -110,15 +97,15 @@ func (d *decision) scheduleNow(b memory.Scheduled, then []memory.Body, refuse fu
 		}
 	}
 	if has >= most.Thread {
-		return Record{refuse(TextTooMany(most.Thread, "this thread"))}
+		return do.Record{Bodies: refuse(TextTooMany(most.Thread, "this thread"))}
 	}
 	b.Number = d.thread.Folk.Scheduled + 1
-	return Schedule{Made: b, Then: then, Refused: refuse(TextTooMany(most.Person, phrase.Name(b.By)))}
+	return do.Schedule{Made: b, Then: then, Refused: refuse(TextTooMany(most.Person, phrase.Name(b.By)))}
 }
 
 // scheduleCall makes the schedule of an approved call. It is made when the entry is in the
 // log, so nothing has to run.
-func (d *decision) scheduleCall(c *thread.Call) Action {
+func (d *decision) scheduleCall(c *thread.Call) do.Action {
 	result := func(state chat.CallState, text string) memory.Result {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: state, Text: text, Origin: thread.Inside}
 	}
@@ -127,7 +114,7 @@ func (d *decision) scheduleCall(c *thread.Call) Action {
 		err = fmt.Errorf("that time has passed")
 	}
 	if err != nil {
-		return Record{[]memory.Body{result(chat.CallFailed, "not scheduled: "+err.Error())}}
+		return do.Record{Bodies: []memory.Body{result(chat.CallFailed, "not scheduled: "+err.Error())}}
 	}
 	b := memory.Scheduled{By: c.Turn.Requester, Plan: plan, Call: c.ID}
 	started := d.beginEffect(c).Started
@@ -139,13 +126,13 @@ func (d *decision) scheduleCall(c *thread.Call) Action {
 
 // slots has the times of schedules begin that are due. While a turn runs, a time waits for
 // its end; it is skipped once the next one is due.
-func (d *decision) slots() Action {
+func (d *decision) slots() do.Action {
 	for _, c := range d.thread.Folk.Schedules {
 		switch {
 		case c.Over && !c.Closed:
-			return Record{[]memory.Body{memory.Unscheduled{Number: c.Number, Author: c.By, By: c.Ender}}}
+			return do.Record{Bodies: []memory.Body{memory.Unscheduled{Number: c.Number, Author: c.By, By: c.Ender}}}
 		case c.Tired():
-			return Record{[]memory.Body{memory.Unscheduled{Number: c.Number, Paused: true, Why: whyPaused}}}
+			return do.Record{Bodies: []memory.Body{memory.Unscheduled{Number: c.Number, Paused: true, Why: whyPaused}}}
 		}
 		if act := d.slot(c); act != nil {
 			return act
@@ -155,7 +142,7 @@ func (d *decision) slots() Action {
 }
 
 // slot judges the times of one schedule that are due.
-func (d *decision) slot(c *thread.Schedule) Action {
+func (d *decision) slot(c *thread.Schedule) do.Action {
 	at := c.Due()
 	if at.IsZero() || at.After(d.thread.Now) {
 		return nil
@@ -174,16 +161,16 @@ func (d *decision) slot(c *thread.Schedule) Action {
 	switch {
 	case c.Plan.Repeats() && late > d.agent.Schedules.Late && why == whyDown: // the last one is too old as well
 		s.From, s.At, s.Skipped, s.Why = at, last, n+1, whyDown
-		return Record{[]memory.Body{s}}
+		return do.Record{Bodies: []memory.Body{s}}
 	case n > 0:
 		s.From, s.At, s.Skipped, s.Why = at, before, n, why
-		return Record{[]memory.Body{s}}
+		return do.Record{Bodies: []memory.Body{s}}
 	case busy:
 		return nil
 	case late >= time.Minute:
 		s.Why = why
 	}
-	return Occur{s}
+	return do.Occur{Slot: s}
 }
 
 // Occurred is the entry of a time whose author was looked up. In doubt the time is skipped.
@@ -204,7 +191,7 @@ func (a *Agent) Occurred(s memory.Slot, by chat.User, err error) memory.Body {
 }
 
 // slotLines tell people which times came, and which schedules ended by themselves.
-func (d *decision) slotLines() Action {
+func (d *decision) slotLines() do.Action {
 	for _, l := range d.thread.Folk.Lines {
 		if !d.thread.Has(l.Name()) {
 			p := d.sayNotice(l.Name(), chat.MessageRef{}, slotLine(l), l.Seq)
@@ -246,7 +233,7 @@ func slotLine(l thread.Line) string {
 
 // expire ends the approvals whose time is over. What a turn of a schedule waits for is
 // cancelled once a person has waited for long behind it.
-func (d *decision) expire() Action {
+func (d *decision) expire() do.Action {
 	at, ok := d.crowdedAt()
 	if !ok || d.thread.Now.Before(at) {
 		return records(d.approval().Expire())

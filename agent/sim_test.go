@@ -9,6 +9,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
@@ -91,7 +92,7 @@ func (s *sim) run() time.Time {
 			continue
 		}
 		act := s.agent.Next(log)
-		if w, ok := act.(agent.Wait); ok {
+		if w, ok := act.(do.Wait); ok {
 			return w.Until
 		}
 		if s.crash() {
@@ -108,7 +109,7 @@ func (s *sim) run() time.Time {
 func (s *sim) beside(log *agent.Log) (ok bool) {
 	for _, act := range s.agent.Beside(log) {
 		switch act := act.(type) {
-		case agent.Copy:
+		case do.Copy:
 			name := memory.PostName(act.Post.Key)
 			if s.posts[name] == 0 || !act.Look {
 				s.posts[name]++
@@ -120,7 +121,7 @@ func (s *sim) beside(log *agent.Log) (ok bool) {
 			}
 			s.die()
 			return true
-		case agent.Seek:
+		case do.Seek:
 			var who []chat.User
 			for _, rule := range act.Rules {
 				if id, ok := strings.CutPrefix(rule, "user:"); ok {
@@ -134,7 +135,7 @@ func (s *sim) beside(log *agent.Log) (ok bool) {
 				s.add(b)
 				return true
 			}
-		case agent.Edit:
+		case do.Edit:
 			s.perform(act)
 			return true
 		}
@@ -158,15 +159,15 @@ func (s *sim) shows(p chat.Post) {
 // die has another process go on, which knows that this one is gone.
 func (s *sim) die() { s.claimed, s.life, s.held = uint64(len(s.entries)+1), s.life+1, nil }
 
-func (s *sim) perform(act agent.Action) {
+func (s *sim) perform(act do.Action) {
 	switch act := act.(type) {
-	case agent.Record:
+	case do.Record:
 		s.add(act.Bodies...)
-	case agent.Open:
+	case do.Open:
 		for _, a := range act.Asked {
 			s.add(a)
 		}
-	case agent.Judge:
+	case do.Judge:
 		_, v, lapsed, ok := s.agent.Vote(s.log(), s.lookUp(act.Ask))
 		if !ok { // things happened meanwhile
 			break
@@ -175,41 +176,41 @@ func (s *sim) perform(act agent.Action) {
 			s.add(l)
 		}
 		s.add(v)
-	case agent.Identify:
+	case do.Identify:
 		for _, who := range act.Who {
 			in := slices.DeleteFunc(slices.Clone(act.Rules), func(rule string) bool { return !slices.Contains(s.groups[rule], who) })
 			s.add(memory.Belongs{Turn: act.Turn, Call: act.Call, Who: who, Rules: act.Rules, In: in})
 		}
-	case agent.Change:
+	case do.Change:
 		b, ok := s.agent.Changed(s.log(), act, func(rule string) (bool, error) { return slices.Contains(s.groups[rule], act.By.ID), nil })
 		if ok {
 			s.add(b)
 		}
-	case agent.Call:
+	case do.Call:
 		s.prompts = append(s.prompts, act.Request)
 		s.add(append(act.Before, s.agent.Step(act, s.model(act.Request), time.Second))...)
-	case agent.Summarise:
+	case do.Summarise:
 		s.add(s.agent.Summarised(s.log(), act, s.summary(act.Request)))
-	case agent.Run:
+	case do.Run:
 		for _, c := range act.Calls {
 			s.add(memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: "read", Origin: s.agent.Tools.Origin(c.Tool)})
 		}
-	case agent.Effect:
+	case do.Effect:
 		s.effect(act)
-	case agent.Preview:
+	case do.Preview:
 		for _, c := range act.Calls {
 			s.add(approval.Previewed(c, s.would(c), time.Second))
 		}
-	case agent.Post:
+	case do.Post:
 		s.shows(act.Post)
 		s.posts[memory.PostName(act.Post.Key)]++
 		s.add(append([]memory.Body{memory.Posted{Key: act.Post.Key, Ref: ref(memory.PostName(act.Post.Key))}}, act.Then...)...)
-	case agent.Edit:
+	case do.Edit:
 		s.shows(act.Post)
 		s.add(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
-	case agent.AskWhy:
+	case do.AskWhy:
 		s.add(memory.Posted{Key: act.Key})
-	case agent.Mark:
+	case do.Mark:
 		s.add(memory.Seen{Message: act.Message})
 	default:
 		panic(fmt.Sprintf("no action %T", act))
@@ -230,7 +231,7 @@ func (s *sim) lookUp(ask approval.Ask) approval.Facts {
 	return known
 }
 
-func (s *sim) effect(act agent.Effect) {
+func (s *sim) effect(act do.Effect) {
 	s.check(act.Call)
 	s.add(act.Started)
 	if s.crash() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/do"
 	"nod/agent/strategy"
 	"nod/agent/thread"
 	"nod/llm"
@@ -19,7 +20,7 @@ const mostRead = 64
 
 // Step is the entry for the completion of c. Ids of calls come of the thread's numbers and
 // the claim's token, and so never repeat.
-func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
+func (a *Agent) Step(c do.Call, r llm.Response, took time.Duration) memory.Step {
 	a = a.As(c.Request.Model)
 	s := memory.Step{
 		Named: a.Name, Instead: c.Instead, Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
@@ -74,7 +75,7 @@ func Shortened(log *Log, s memory.Step) bool {
 var passWord = regexp.MustCompile(`(?i)^\W*PASS\b`)
 
 // asideStep is the entry for a plan or a check. The turn goes on without one that failed.
-func asideStep(c Call, r llm.Response, s memory.Step) memory.Step {
+func asideStep(c do.Call, r llm.Response, s memory.Step) memory.Step {
 	s.Thought = strings.TrimSpace(r.Text)
 	if s.Thought == "" {
 		s.Failed = true
@@ -86,7 +87,7 @@ func asideStep(c Call, r llm.Response, s memory.Step) memory.Step {
 }
 
 // Awaits says whether the log still waits for the completion of a call.
-func (a *Agent) Awaits(log *Log, c Call) bool {
+func (a *Agent) Awaits(log *Log, c do.Call) bool {
 	s := log.Thread
 	if t := s.Open; t != nil {
 		opens := slices.ContainsFunc(c.Before, func(b memory.Body) bool { _, ok := b.(memory.Opened); return ok })
@@ -110,7 +111,7 @@ func (a *Agent) GiveUp(log *Log) []memory.Body {
 
 // Missed is the entry for a failed call that the turn can do without; ok is false when it
 // can't.
-func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
+func (a *Agent) Missed(log *Log, c do.Call) (s memory.Step, ok bool) {
 	s = memory.Step{Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch, Failed: true, Taint: c.Taint}
 	if c.Phase == "" {
 		// A further try, when there is an answer of the first.
@@ -126,7 +127,7 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 
 // Overdrawn is the entry for a call that a limit forbids. An answer that would only have
 // been checked stands.
-func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {
+func (a *Agent) Overdrawn(log *Log, c do.Call, why string) memory.Body {
 	if t := log.Thread.Open; t != nil && t.Answer() != "" {
 		if s, ok := a.Missed(log, c); ok {
 			return s

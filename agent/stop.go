@@ -2,6 +2,7 @@ package agent
 
 import (
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
@@ -9,16 +10,16 @@ import (
 
 // stop ends the running turn when a person asked for that. A turn that nobody began is
 // opened first, so that there is something to end.
-func (d *decision) stop() Action {
+func (d *decision) stop() do.Action {
 	by, seen, ok := d.thread.StopAsked()
 	if !ok {
 		return nil
 	}
 	if t := d.thread.Open; t != nil {
-		return Record{[]memory.Body{memory.Stopped{Turn: t.ID, By: by, Seen: seen}}}
+		return do.Record{Bodies: []memory.Body{memory.Stopped{Turn: t.ID, By: by, Seen: seen}}}
 	}
 	m := d.thread.Inbox.Waiting[0]
-	return Record{[]memory.Body{
+	return do.Record{Bodies: []memory.Body{
 		memory.Opened{Turn: m.Seq, Name: d.turnName(m.Seq, m.Ref), Requester: m.From},
 		memory.Stopped{Turn: m.Seq, By: by, Seen: seen},
 	}}
@@ -61,7 +62,7 @@ func (d *decision) cancelCall(c *thread.Call) []memory.Body {
 }
 
 // stopTurn cancels the open calls of the stopped turn, and says so.
-func (d *decision) stopTurn(t *thread.Turn) Action {
+func (d *decision) stopTurn(t *thread.Turn) do.Action {
 	if act := d.abandonTurn(t); act != nil {
 		return act
 	}
@@ -73,13 +74,13 @@ func (d *decision) stopTurn(t *thread.Turn) Action {
 
 // abandonTurn cancels the open calls of a turn that is stopped, or failed. Servers end those
 // that go on there.
-func (d *decision) abandonTurn(t *thread.Turn) Action {
+func (d *decision) abandonTurn(t *thread.Turn) do.Action {
 	var bodies []memory.Body
 	for c := range t.EachCall() {
 		bodies = append(bodies, d.cancelCall(c)...)
 	}
 	if len(bodies) > 0 {
-		return Record{bodies}
+		return do.Record{Bodies: bodies}
 	}
 	var calls []memory.Call
 	for _, c := range d.thread.Tasks() {
@@ -88,11 +89,11 @@ func (d *decision) abandonTurn(t *thread.Turn) Action {
 	if len(calls) == 0 {
 		return nil
 	}
-	return Run{Calls: calls, Stop: true}
+	return do.Run{Calls: calls, Stop: true}
 }
 
 // revoking notes revoked grants, for the audit log.
-func (d *decision) revoking() Action {
+func (d *decision) revoking() do.Action {
 	var out []memory.Body
 	for _, r := range d.thread.Approvals.Revokes {
 		out = append(out, r)

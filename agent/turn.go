@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"nod/agent/do"
 	"nod/agent/strategy"
 	"nod/agent/thread"
 	"nod/chat"
@@ -12,7 +13,7 @@ import (
 
 // opening starts a turn for waiting messages, and has times of schedules wait for one.
 // Opened is committed with the first step: nothing before has to be known.
-func (d *decision) opening() Action {
+func (d *decision) opening() do.Action {
 	if act := d.slots(); act != nil {
 		return act
 	}
@@ -26,17 +27,17 @@ func (d *decision) opening() Action {
 		bodies = append([]memory.Body{d.prompt().Afresh(first)}, bodies...)
 	}
 	if o, ok := first.Order(); ok {
-		return Record{d.ordering(first, o, bodies)}
+		return do.Record{Bodies: d.ordering(first, o, bodies)}
 	}
 	act := d.asIf(bodies)
 	switch act := act.(type) {
-	case Call:
+	case do.Call:
 		act.Before = append(bodies, act.Before...)
 		return act
-	case Recall:
+	case do.Recall:
 		return act
 	}
-	return Record{bodies}
+	return do.Record{Bodies: bodies}
 }
 
 // openedBy is the entry that opens a turn with a message.
@@ -52,7 +53,7 @@ func (d *decision) openedBy(m *thread.Message) memory.Opened {
 }
 
 // asIf says what the turn would do if the bodies were in the log.
-func (d *decision) asIf(bodies []memory.Body) Action {
+func (d *decision) asIf(bodies []memory.Body) do.Action {
 	defer d.suppose(bodies...)()
 	return d.turn()
 }
@@ -91,7 +92,7 @@ func nameUnder(name, token string) string {
 }
 
 // turn brings the running turn one action further.
-func (d *decision) turn() Action {
+func (d *decision) turn() do.Action {
 	t := d.thread.Open
 	if t == nil {
 		return nil
@@ -120,7 +121,7 @@ func (d *decision) turn() Action {
 }
 
 // callModel calls the model, with tools while the phase may still use them.
-func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
+func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) do.Action {
 	if act := d.identify(t); act != nil {
 		return act
 	}
@@ -136,14 +137,14 @@ func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 	if len(before) > 0 {
 		cut, _ = before[0].(memory.Trimmed)
 		if r, ok := d.prompt().Summarise(cut); ok {
-			return Summarise{Cut: cut, By: t.Requester.ID, Request: r}
+			return do.Summarise{Cut: cut, By: t.Requester.ID, Request: r}
 		}
 	}
 	if most, used := d.callLimit(t, ph); used >= most {
 		p.LastCall = true
 		p.Plainly = used > most && t.Draft().Evaded()
 	}
-	c := Call{
+	c := do.Call{
 		Taint: d.taint().OfPrompt(cut), Before: before, Phase: ph.Kind, Branch: ph.Branch, Tools: p.Tools,
 		Turn: t.ID, By: t.Requester.ID, N: len(t.Steps) + 1, Seen: d.thread.Last, Estimate: estimate, Token: d.log.claim.Token,
 	}
@@ -162,7 +163,7 @@ func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 
 // identify looks up the groups of the turn's people, before the model is called, where
 // tools depend on them.
-func (d *decision) identify(t *thread.Turn) Action {
+func (d *decision) identify(t *thread.Turn) do.Action {
 	rules := d.groups()
 	if len(rules) == 0 {
 		return nil
@@ -176,7 +177,7 @@ func (d *decision) identify(t *thread.Turn) Action {
 	if len(unknown) == 0 {
 		return nil
 	}
-	return Identify{Turn: t.ID, Who: unknown, Rules: rules}
+	return do.Identify{Turn: t.ID, Who: unknown, Rules: rules}
 }
 
 // wantsCheck says whether a draft has to be checked before it is the answer.
@@ -203,14 +204,14 @@ func (d *decision) callLimit(t *thread.Turn, p strategy.Phase) (most, used int) 
 
 // actOn brings the calls of a step further: settled ones first, then approvals, then runs;
 // and the model once all are done.
-func (d *decision) actOn(t *thread.Turn, last *thread.Step) Action {
+func (d *decision) actOn(t *thread.Turn, last *thread.Step) do.Action {
 	if last.By != nil {
 		if act := d.identify(t); act != nil {
 			return act
 		}
 	}
 	if settled := d.approval().Settle(last); len(settled) > 0 {
-		return Record{settled}
+		return do.Record{Bodies: settled}
 	}
 	if act := d.askPeople(t, last); act != nil {
 		return act
@@ -229,7 +230,7 @@ func (d *decision) actOn(t *thread.Turn, last *thread.Step) Action {
 	}
 	for _, m := range slices.Concat(t.Asked(), d.thread.Inbox.Waiting) {
 		if m.Seq > last.Seen && !m.Marked && !m.Ref.IsZero() {
-			return Mark{Ref: m.Ref, Message: m.Seq}
+			return do.Mark{Ref: m.Ref, Message: m.Seq}
 		}
 	}
 	return nil
@@ -237,7 +238,7 @@ func (d *decision) actOn(t *thread.Turn, last *thread.Step) Action {
 
 // pickRuns picks the calls that run now: all reads at once, though only one that goes on
 // where another stopped; or else the first side effect.
-func (d *decision) pickRuns(last *thread.Step) Action {
+func (d *decision) pickRuns(last *thread.Step) do.Action {
 	var reads []memory.Call
 	var effect *thread.Call
 	advancing := false
@@ -267,7 +268,7 @@ func (d *decision) pickRuns(last *thread.Step) Action {
 		}
 	}
 	if len(reads) > 0 {
-		return Run{Calls: reads}
+		return do.Run{Calls: reads}
 	}
 	if effect == nil || running {
 		return nil
@@ -293,7 +294,7 @@ func (d *decision) goesOn(c *thread.Call) bool {
 
 // approved begins an approved call before anything else is said or drawn, since its
 // approvers wait for that.
-func (d *decision) approved() Action {
+func (d *decision) approved() do.Action {
 	t := d.thread.Open
 	if t == nil || t.Stopped != nil || t.Failed != nil || t.LastStep() == nil {
 		return nil
@@ -306,7 +307,7 @@ func (d *decision) approved() Action {
 		return nil
 	}
 	switch act := d.pickRuns(last).(type) {
-	case Effect, Preview, Schedule, Jot, Record:
+	case do.Effect, do.Preview, do.Schedule, do.Jot, do.Record:
 		return act
 	}
 	return nil
@@ -314,9 +315,9 @@ func (d *decision) approved() Action {
 
 // beginEffect begins a side effect. An approved call is one, even where its tool says that
 // it only reads.
-func (d *decision) beginEffect(c *thread.Call) Effect {
+func (d *decision) beginEffect(c *thread.Call) do.Effect {
 	tool, _ := d.agent.Tools.Find(c.Tool)
-	return Effect{Call: c.Call, Started: memory.Started{
+	return do.Effect{Call: c.Call, Started: memory.Started{
 		Call: c.ID, Tool: c.Tool, Digest: d.approval().Bound(c), By: d.log.claim.Self, Within: tool.Within(),
 	}}
 }
@@ -329,7 +330,7 @@ const (
 )
 
 // tidy drops the beginning of a log that only old commands and reactions make long.
-func (d *decision) tidy() Action {
+func (d *decision) tidy() do.Action {
 	s := d.thread
 	if s.Kept < mostKept || s.Open != nil || len(s.Inbox.Waiting) > 0 {
 		return nil
@@ -348,5 +349,5 @@ func (d *decision) tidy() Action {
 		}
 	}
 	s.Carry(&cut)
-	return Record{[]memory.Body{cut}}
+	return do.Record{Bodies: []memory.Body{cut}}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"nod/agent/do"
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
@@ -14,22 +15,22 @@ import (
 
 // listWaiting answers the words `waiting` and `alerts`. The text depends on other logs, and
 // may differ after a crash. So the post is found by the word that it answers.
-func (d *decision) listWaiting(c *thread.Command) List {
+func (d *decision) listWaiting(c *thread.Command) do.List {
 	p := d.sayNotice(c.Notice(), c.Ref, c.Ref.String(), c.Seq)
 	p.Post.Text.Markdown = ""
-	return List{Who: c.From, At: c.At, Post: p, Alerts: c.Word == "alerts"}
+	return do.List{Who: c.From, At: c.At, Post: p, Alerts: c.Word == "alerts"}
 }
 
 // Listed tells a person which approvals wait for them, where others read it too: those of
 // this thread, and a number for the rest.
-func (l List) Listed(here chat.ThreadID, h chat.Home, link func(chat.ThreadID, chat.MessageRef) string) chat.Text {
+func Listed(l do.List, here chat.ThreadID, h chat.Home, link func(chat.ThreadID, chat.MessageRef) string) chat.Text {
 	var own []chat.Waits
 	for _, w := range h.Waiting {
 		if w.Thread == here {
 			own = append(own, w)
 		}
 	}
-	t := chat.Text{Notice: true, Markdown: l.lines(own, link), Alone: l.lines(h.Waiting, link)}
+	t := chat.Text{Notice: true, Markdown: waitLines(l, own, link), Alone: waitLines(l, h.Waiting, link)}
 	if h.Further > 0 {
 		t.Alone += fmt.Sprintf("\nand %d more", h.Further)
 	}
@@ -50,8 +51,8 @@ func (l List) Listed(here chat.ThreadID, h chat.Home, link func(chat.ThreadID, c
 	return t
 }
 
-// lines lists approvals, a line each.
-func (l List) lines(waits []chat.Waits, link func(chat.ThreadID, chat.MessageRef) string) string {
+// waitLines lists approvals, a line each.
+func waitLines(l do.List, waits []chat.Waits, link func(chat.ThreadID, chat.MessageRef) string) string {
 	if len(waits) == 0 {
 		return "No approval waits for you here."
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/agent/do"
 	"nod/agent/speak"
 	"nod/chat"
 	"nod/chat/vocabulary"
@@ -21,7 +22,7 @@ func TestEveryWordIsAnswered(t *testing.T) {
 		act := a.Next(NewLog([]memory.Entry{{
 			Seq: 1, At: time.Unix(1, 0), Body: memory.Message{Message: chat.Message{From: chat.User{ID: "ada"}, Text: text}},
 		}}, Claim{}))
-		p, ok := act.(Post)
+		p, ok := act.(do.Post)
 		if !ok || w.Name == "" {
 			continue
 		}

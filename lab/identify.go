@@ -3,12 +3,12 @@ package lab
 import (
 	"slices"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/memory"
 )
 
 // identify answers with the recorded memberships. People without a record are unknown.
-func (s *stage) identify(act agent.Identify) {
+func (s *stage) identify(act do.Identify) {
 	for _, who := range act.Who {
 		b := memory.Belongs{Turn: act.Turn, Call: act.Call, Who: who, Rules: act.Rules}
 		for _, e := range s.rec.entries {

@@ -13,6 +13,7 @@ import (
 	"errors"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -80,7 +81,7 @@ func (l *Lab) turn(ctx context.Context, r *Recorded) (Outcome, error) {
 func (l *Lab) rules(ctx context.Context, r *Recorded) (Outcome, error) {
 	s := l.stage(r, r.begin())
 	s.open()
-	s.ask = func(_ context.Context, s *stage, act agent.Call) (memory.Step, error) {
+	s.ask = func(_ context.Context, s *stage, act do.Call) (memory.Step, error) {
 		if act.N > len(r.steps) {
 			return memory.Step{}, errOver
 		}
@@ -138,7 +139,7 @@ var (
 
 // ask asks the model. What it calls has the ids that the same calls had then, since
 // they are in the prompt.
-func (l *Lab) askModel(ctx context.Context, s *stage, act agent.Call) (memory.Step, error) {
+func (l *Lab) askModel(ctx context.Context, s *stage, act do.Call) (memory.Step, error) {
 	r, err := l.complete(ctx, s.thread, act.Request)
 	if err != nil {
 		if missed, ok := l.Agent.Missed(s.log, act); ok && ctx.Err() == nil {

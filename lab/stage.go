@@ -11,6 +11,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/llm/args"
 	"nod/memory"
@@ -29,7 +30,7 @@ type stage struct {
 	appended uint64 // messages up to here are in the log
 
 	// ask gives the step that a model call comes to.
-	ask  func(ctx context.Context, s *stage, act agent.Call) (memory.Step, error)
+	ask  func(ctx context.Context, s *stage, act do.Call) (memory.Step, error)
 	once bool // it ends where the model would be called again
 
 	first   int // calls of earlier steps are no longer to be had
@@ -105,7 +106,7 @@ func (s *stage) run(ctx context.Context) (Outcome, error) {
 			return s.out, err
 		}
 		act := s.lab.Agent.Next(s.log)
-		if _, ok := act.(agent.Call); ok && s.once {
+		if _, ok := act.(do.Call); ok && s.once {
 			break
 		}
 		err := s.perform(ctx, act)
@@ -123,50 +124,50 @@ func (s *stage) run(ctx context.Context) (Outcome, error) {
 	return s.out, nil
 }
 
-func (s *stage) perform(ctx context.Context, act agent.Action) error {
+func (s *stage) perform(ctx context.Context, act do.Action) error {
 	switch act := act.(type) {
-	case agent.Record:
+	case do.Record:
 		s.append(act.Bodies...)
-	case agent.Open:
+	case do.Open:
 		for _, a := range act.Asked {
 			s.openApproval(a)
 		}
-	case agent.Judge:
+	case do.Judge:
 		s.append(memory.Vote{Reaction: act.Seq, By: act.Reaction.By, Verdict: memory.Nothing})
-	case agent.Identify:
+	case do.Identify:
 		s.identify(act)
-	case agent.Change: // who could do so then may do so now
+	case do.Change: // who could do so then may do so now
 		if b, ok := s.lab.Agent.Changed(s.log, act, func(string) (bool, error) { return true, nil }); ok {
 			s.append(b)
 		}
-	case agent.Call:
+	case do.Call:
 		return s.call(ctx, act)
-	case agent.Summarise:
+	case do.Summarise:
 		return s.summarise(ctx, act)
-	case agent.Run:
+	case do.Run:
 		for _, c := range act.Calls {
 			s.append(s.result(c))
 		}
-	case agent.Preview: // no program is run: it says the same before and after
+	case do.Preview: // no program is run: it says the same before and after
 		for _, c := range act.Calls {
 			s.append(approval.Previewed(c, chat.Preview{}, 0))
 		}
-	case agent.Effect:
+	case do.Effect:
 		s.effect(act)
-	case agent.Schedule:
+	case do.Schedule:
 		s.made(append([]memory.Body{act.Made}, act.Then...))
-	case agent.Jot:
+	case do.Jot:
 		bodies, _ := s.lab.Agent.Jotted(act, &memory.Book{})
 		s.made(bodies)
-	case agent.Post:
+	case do.Post:
 		s.post(act)
-	case agent.Edit:
+	case do.Edit:
 		s.append(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
-	case agent.Mark:
+	case do.Mark:
 		s.append(memory.Seen{Message: act.Message})
-	case agent.AskWhy:
+	case do.AskWhy:
 		s.append(memory.Posted{Key: act.Key})
-	case agent.Wait:
+	case do.Wait:
 		s.decide()
 	default:
 		return fmt.Errorf("%w: it would %T", errUnfit, act)
@@ -175,7 +176,7 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 }
 
 // call makes a model call, and then appends the messages before the next one.
-func (s *stage) call(ctx context.Context, act agent.Call) error {
+func (s *stage) call(ctx context.Context, act do.Call) error {
 	if s.rec.stopped != nil && s.steps >= len(s.rec.steps) {
 		s.stops()
 		return nil
@@ -229,7 +230,7 @@ func (s *stage) open() {
 
 // summarise asks the model for a summary of trimmed turns. If its words are played
 // back, the earlier summary stays.
-func (s *stage) summarise(ctx context.Context, act agent.Summarise) error {
+func (s *stage) summarise(ctx context.Context, act do.Summarise) error {
 	if s.lab.Mode == Rules {
 		s.append(act.Cut)
 		return nil
@@ -317,7 +318,7 @@ func (s *stage) changes() (any bool) {
 }
 
 // effect takes a side effect for done, and notes whether anybody was asked.
-func (s *stage) effect(act agent.Effect) {
+func (s *stage) effect(act do.Effect) {
 	if !s.shown[act.Call.ID] {
 		free := Free{Call: callOf(act.Call)}
 		if c := s.find(act.Call.Tool, digest(act.Call), s.settled, func(c *recordedCall) bool { return c.asked || !c.ran() }); c != nil {
@@ -366,7 +367,7 @@ func (s *stage) find(tool, digest string, not map[*recordedCall]bool, fits func(
 }
 
 // post takes a post for posted. The answer is the end.
-func (s *stage) post(act agent.Post) {
+func (s *stage) post(act do.Post) {
 	if strings.HasPrefix(act.Post.Key, "answer/") {
 		s.over = true
 		return

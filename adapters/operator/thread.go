@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
@@ -254,38 +255,38 @@ func written(m llm.Message) string {
 }
 
 // decision says what was to be done next.
-func (p *Page) decision(act agent.Action) string {
+func (p *Page) decision(act do.Action) string {
 	switch act := act.(type) {
-	case agent.Wait:
+	case do.Wait:
 		if act.Until.IsZero() {
 			return "wait for somebody"
 		}
 		return "wait until " + act.Until.UTC().Format(time.DateTime)
-	case agent.Record:
+	case do.Record:
 		return "note " + kinds(act.Bodies)
-	case agent.Open:
+	case do.Open:
 		return fmt.Sprintf("ask for %d approvals", len(act.Asked))
-	case agent.Judge:
+	case do.Judge:
 		return fmt.Sprintf("judge the reaction %d", act.Seq)
-	case agent.Call:
+	case do.Call:
 		return fmt.Sprintf("call the model: call %d of the turn, %d messages, %d tools", act.N, len(act.Request.Messages), len(act.Tools))
-	case agent.Run:
+	case do.Run:
 		var names []string
 		for _, c := range act.Calls {
 			names = append(names, p.tool(c.Tool))
 		}
 		return "run " + strings.Join(names, ", ")
-	case agent.Effect:
+	case do.Effect:
 		return "run " + p.tool(act.Call.Tool) + ", which changes something"
-	case agent.Post:
+	case do.Post:
 		return "post " + memory.PostName(act.Post.Key)
-	case agent.Edit:
+	case do.Edit:
 		return "draw " + memory.PostName(act.Post.Key) + " anew"
-	case agent.Mark:
+	case do.Mark:
 		return "mark a message as seen"
-	case agent.Summarise:
+	case do.Summarise:
 		return "have the model sum up what is left out"
-	case agent.AskWhy:
+	case do.AskWhy:
 		return "ask what was wrong with the answer"
 	}
 	return fmt.Sprintf("%T", act)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/memory"
 )
@@ -20,23 +20,23 @@ func (d *driver) besides() {
 			return
 		}
 		switch act := act.(type) {
-		case agent.Copy:
+		case do.Copy:
 			if key := "copy/" + act.Post.Key; d.works[key] == nil {
 				act.Post.Approval.Home = d.thread
 				d.begin(key, posts, func(ctx context.Context) outcome { return d.copy(ctx, act) })
 			}
-		case agent.Edit:
+		case do.Edit:
 			if key := editWork(act.Ref); d.works[key] == nil {
 				if act.Post.Approval != nil {
 					act.Post.Approval.Home = d.thread
 				}
 				d.edit(key, act)
 			}
-		case agent.Seek:
+		case do.Seek:
 			if key := "seek/" + act.Name; d.works[key] == nil {
 				d.begin(key, asks, func(ctx context.Context) outcome { return d.seek(ctx, act) })
 			}
-		case agent.Aside:
+		case do.Aside:
 			if key := "aside/" + act.Post.Key; d.works[key] == nil {
 				d.begin(key, posts, func(ctx context.Context) outcome { return d.aside(ctx, act) })
 			}
@@ -46,7 +46,7 @@ func (d *driver) besides() {
 
 // copy shows a card in another place. The store knows its message before the log names
 // it, so reactions on it are heard.
-func (d *driver) copy(ctx context.Context, act agent.Copy) outcome {
+func (d *driver) copy(ctx context.Context, act do.Copy) outcome {
 	posted := memory.Posted{Key: act.Post.Key}
 	err := chat.ErrElsewhere
 	store, refers := d.Store.(memory.Referrer)
@@ -89,7 +89,7 @@ func (d *driver) copy(ctx context.Context, act agent.Copy) outcome {
 const mostSeeks = 10
 
 // seek finds out who is to get a card in a direct conversation.
-func (d *driver) seek(ctx context.Context, act agent.Seek) outcome {
+func (d *driver) seek(ctx context.Context, act do.Seek) outcome {
 	var who []chat.User
 	var unknown []string
 	if d.platform.Able().Elsewhere {
@@ -120,7 +120,7 @@ func (d *driver) seek(ctx context.Context, act agent.Seek) outcome {
 }
 
 // aside says something in another place.
-func (d *driver) aside(ctx context.Context, act agent.Aside) outcome {
+func (d *driver) aside(ctx context.Context, act do.Aside) outcome {
 	_, err := d.sendTo(ctx, act.At, act.Post, act.Look)
 	return outcome{settle: func() error {
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
@@ -34,7 +35,7 @@ type driver struct {
 	// questions are those of its Run; the calls that it began belong to them.
 	questions *questions
 
-	decided agent.Action     // Next's answer for the present log; nil: ask again
+	decided do.Action        // Next's answer for the present log; nil: ask again
 	repeats repeats          // of what was recorded last
 	works   map[string]*work // under way, by key
 	// recovered are calls whose outcome this process still had in memory.
@@ -151,7 +152,7 @@ func (d *driver) claim() agent.Claim {
 
 // decide asks for the next action. It is a function of the log, so it is asked once for
 // each: asking again for a model call would write its whole prompt again.
-func (d *driver) decide() agent.Action {
+func (d *driver) decide() do.Action {
 	if d.decided == nil {
 		next := d.Agent.Next
 		if d.next != nil {
@@ -271,11 +272,11 @@ func (d *driver) interrupt() {
 
 // rest waits until something happens, or lets the thread go when nothing is under
 // way.
-func (d *driver) rest(act agent.Action) error {
+func (d *driver) rest(act do.Action) error {
 	if len(d.pending) > 0 {
 		return d.commit()
 	}
-	w, waits := act.(agent.Wait)
+	w, waits := act.(do.Wait)
 	if waits && len(d.works) == 0 {
 		d.drawSteps(true)
 		if len(d.held.Log) > d.ReadAgain {
@@ -284,7 +285,7 @@ func (d *driver) rest(act agent.Action) error {
 		return d.write(&w)
 	}
 	d.until = w.Until
-	if _, reads := act.(agent.Run); reads {
+	if _, reads := act.(do.Run); reads {
 		d.until = d.log.Thread.AnswerBy()
 	}
 	if d.missedWake {
@@ -342,7 +343,7 @@ func (d *driver) commit(bodies ...memory.Body) error {
 
 // last says how long to wait once the bodies end a turn; nil if more is to do. It does
 // not read a long log again.
-func (d *driver) last(bodies []memory.Body) *agent.Wait {
+func (d *driver) last(bodies []memory.Body) *do.Wait {
 	if d.mail || len(d.works) > 0 || len(d.held.Log) > d.ReadAgain || !slices.ContainsFunc(bodies, ends) {
 		return nil
 	}
@@ -350,7 +351,7 @@ func (d *driver) last(bodies []memory.Body) *agent.Wait {
 	for _, b := range append(d.pending, bodies...) {
 		log.Append(memory.Entry{Seq: log.Thread.Last + 1, At: d.now(), Body: b})
 	}
-	if w, ok := d.Agent.Next(log).(agent.Wait); ok && len(d.Agent.Beside(log)) == 0 {
+	if w, ok := d.Agent.Next(log).(do.Wait); ok && len(d.Agent.Beside(log)) == 0 {
 		return &w
 	}
 	return nil
@@ -361,7 +362,7 @@ func ends(b memory.Body) bool { _, ok := b.(memory.Ended); return ok }
 
 // write commits, and tells the people concerned. With rest it releases the thread,
 // unless something arrived.
-func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
+func (d *driver) write(rest *do.Wait, bodies ...memory.Body) error {
 	bodies = append(d.pending, bodies...)
 	from := len(d.held.Log)
 	if rest != nil {

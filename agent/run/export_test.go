@@ -1,6 +1,9 @@
 package run
 
-import "nod/agent"
+import (
+	"nod/agent"
+	"nod/agent/do"
+)
 
 // DecideBy puts a function in the place of the Agent's Next.
-func (r *Runner) DecideBy(next func(*agent.Log) agent.Action) { r.next = next }
+func (r *Runner) DecideBy(next func(*agent.Log) do.Action) { r.next = next }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/llm"
 )
@@ -14,7 +15,7 @@ import (
 // growth is a growing completion, shown while the model writes. Only the driver's
 // goroutine touches act, pace and drawn.
 type growth struct {
-	act   agent.Call
+	act   do.Call
 	wake  Signal
 	pace  time.Duration
 	drawn time.Time
@@ -34,7 +35,7 @@ const (
 )
 
 // grows begins to listen to a completion.
-func (d *driver) grows(act agent.Call) *growth {
+func (d *driver) grows(act do.Call) *growth {
 	d.grow(nil) // of an answer that became a draft
 	d.growth = &growth{act: act, wake: d.wake, drawn: d.Host.Now(), pace: editPace}
 	if d.platform.Able().Grows {

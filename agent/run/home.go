@@ -9,6 +9,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/memory"
 )
@@ -132,7 +133,7 @@ func (a account) said(used int64) string {
 const textUnlisted = "I can't look that up right now. Try again in a moment."
 
 // list posts the waiting approvals of a person.
-func (d *driver) list(key string, act agent.List) {
+func (d *driver) list(key string, act do.List) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		text := d.listed(ctx, act)
 		if act.Alerts {
@@ -143,7 +144,7 @@ func (d *driver) list(key string, act agent.List) {
 	})
 }
 
-func (d *driver) listed(ctx context.Context, act agent.List) chat.Text {
+func (d *driver) listed(ctx context.Context, act do.List) chat.Text {
 	text := chat.Text{Markdown: textUnlisted, Notice: true}
 	if d.Lobby == nil {
 		return text
@@ -152,7 +153,7 @@ func (d *driver) listed(ctx context.Context, act agent.List) chat.Text {
 		visit := d.visit(ctx, act.Who)
 		home, err := d.Lobby.Waiting(ctx, d.thread.Platform, visit)
 		if err == nil {
-			text = act.Listed(d.thread, home, visit.Link)
+			text = agent.Listed(act, d.thread, home, visit.Link)
 		}
 		return err
 	})
@@ -181,7 +182,7 @@ func (d *driver) visit(ctx context.Context, who chat.User) chat.Visit {
 }
 
 // heldBack lists the incidents of the channel that wait for their turns.
-func (d *driver) heldBack(ctx context.Context, act agent.List) chat.Text {
+func (d *driver) heldBack(ctx context.Context, act do.List) chat.Text {
 	text := chat.Text{Markdown: textUnlisted, Notice: true}
 	err := d.safely(d.thread, "list incidents", func() error {
 		var all []memory.Incident

@@ -9,17 +9,18 @@ import (
 
 	"nod/agent"
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/memory"
 )
 
 // judge makes the look-ups behind votes, and has these judged.
-func (d *driver) judge(key string, act agent.Judge) {
+func (d *driver) judge(key string, act do.Judge) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		known := d.lookUp(ctx, act.Ask)
 		return outcome{settle: func() error {
 			for {
-				if _, judges := d.decide().(agent.Judge); !judges {
+				if _, judges := d.decide().(do.Judge); !judges {
 					return nil
 				}
 				on, v, lapsed, ok := d.Agent.Vote(d.log, known)
@@ -55,7 +56,7 @@ func (d *driver) vote(on chat.MessageRef, v memory.Vote, lapsed []memory.Vote) e
 
 // identify looks up who people are, and notes it. What can't be found out is no
 // membership.
-func (d *driver) identify(key string, act agent.Identify) {
+func (d *driver) identify(key string, act do.Identify) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		groups := d.groups(ctx, act.Who, act.Rules)
 		var out []memory.Body
@@ -73,7 +74,7 @@ func (d *driver) identify(key string, act agent.Identify) {
 }
 
 // change looks up the memberships behind a change of a call, and accepts it or not.
-func (d *driver) change(key string, act agent.Change) {
+func (d *driver) change(key string, act do.Change) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		known := approval.Known{Groups: d.groups(ctx, []chat.UserID{act.By.ID}, act.Rules)[act.By.ID]}
 		return outcome{settle: func() error {
@@ -170,7 +171,7 @@ func (d *driver) account(ctx context.Context, u chat.User) (is chat.User, err er
 // prove finds out what a card from an earlier process shows now. A platform that is away is
 // waited for: until then nothing is decided by that card. A card that is gone, or can't be
 // read, shows nothing more.
-func (d *driver) prove(key string, act agent.Prove) {
+func (d *driver) prove(key string, act do.Prove) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		wait := backoff{}
 		var shows chat.Shown
@@ -209,7 +210,7 @@ func (d *driver) proven(proof string) bool {
 }
 
 // proved notes that this process drew a card itself.
-func (d *driver) proved(p agent.Post) {
+func (d *driver) proved(p do.Post) {
 	if p.Post.Approval != nil && !p.Look {
 		d.proofs.Put(d.thread.String()+" "+memory.PostName(p.Post.Key), true)
 	}

@@ -3,7 +3,7 @@ package run
 import (
 	"time"
 
-	"nod/agent"
+	"nod/agent/do"
 )
 
 // After so many failures of a model within soon, calls begin with the next model for rest.
@@ -41,7 +41,7 @@ func (d *driver) rests(model string) bool {
 
 // awake is a call for the first model of the fallback that did not fail lately. Where all
 // did it is the call as it was.
-func (d *driver) awake(act agent.Call) agent.Call {
+func (d *driver) awake(act do.Call) do.Call {
 	next, ok := act, true
 	for ok && d.rests(next.Request.Model) {
 		next, ok = d.Agent.Spare(d.log, next, "away")
@@ -54,7 +54,7 @@ func (d *driver) awake(act agent.Call) agent.Call {
 
 // spares makes a call again with the next model of the fallback, if the model is away.
 // The shown part of the broken completion is taken back.
-func (d *driver) spares(key string, act agent.Call, why string) bool {
+func (d *driver) spares(key string, act do.Call, why string) bool {
 	if why == "" {
 		return false
 	}

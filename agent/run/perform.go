@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/chat/patience"
 	"nod/chat/picture"
@@ -19,7 +20,7 @@ import (
 
 // call calls the model. What it says is a step, unless the turn went on
 // otherwise meanwhile.
-func (d *driver) call(key string, act agent.Call) {
+func (d *driver) call(key string, act do.Call) {
 	act = d.awake(act)
 	g := d.grows(act)
 	hear := func(piece llm.Delta) {
@@ -65,7 +66,7 @@ func (d *driver) call(key string, act agent.Call) {
 
 // missed takes a call that failed into the log. One that was refused is first made with
 // half of its prompt.
-func (d *driver) missed(key string, act agent.Call, err error) error {
+func (d *driver) missed(key string, act do.Call, err error) error {
 	var fault *llm.Error
 	errors.As(err, &fault)
 	if d.spares(key, act, agent.Lacks(fault)) {
@@ -128,7 +129,7 @@ func (d *driver) ask(ctx context.Context, by chat.UserID, req llm.Request, hear 
 
 // summarise asks the model for a summary of trimmed turns. A turn does not fail without
 // one.
-func (d *driver) summarise(key string, act agent.Summarise) {
+func (d *driver) summarise(key string, act do.Summarise) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		r, why, err := d.ask(ctx, act.By, act.Request, nil)
 		return outcome{settle: func() error {
@@ -168,7 +169,7 @@ const mostReads = 8
 
 // reads begins the read-only calls that are not under way, as many as may be. A server is
 // asked by the same means how a call stands that goes on there.
-func (d *driver) reads(act agent.Run) (begun bool) {
+func (d *driver) reads(act do.Run) (begun bool) {
 	return d.beginSome(act.Calls, readWork, func(c memory.Call) {
 		desk := d.desk(c)
 		if desk.Resumes != nil {
@@ -204,7 +205,7 @@ func (d *driver) beginSome(calls []memory.Call, key func(memory.Call) string, be
 // effect runs a side effect, at most once: Started is committed first, and if the
 // process dies before the outcome is kept, nobody runs it again. Once it runs,
 // nothing ends it but its own timeout.
-func (d *driver) effect(act agent.Effect) error {
+func (d *driver) effect(act do.Effect) error {
 	// It counts as begun from here on: another driver of this process that finds
 	// Started must not take it for a call that nobody runs.
 	id := d.effectID(act.Call)

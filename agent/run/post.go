@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
@@ -23,11 +23,11 @@ const (
 )
 
 // post makes a post and notes it.
-func (d *driver) post(key string, act agent.Post) {
+func (d *driver) post(key string, act do.Post) {
 	d.begin(key, posts, func(ctx context.Context) outcome { return d.makePost(ctx, act) })
 }
 
-func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
+func (d *driver) makePost(ctx context.Context, act do.Post) outcome {
 	for _, blob := range act.Free {
 		if err := d.patiently(ctx, func() error { return d.Store.DropBlob(ctx, d.thread, blob) }); err != nil {
 			d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
@@ -116,7 +116,7 @@ func (d *driver) doubt() bool {
 func (d *driver) lost() bool { return d.ctx.Err() != nil || d.held.Bell.Lost() }
 
 // edit makes a post show its final state.
-func (d *driver) edit(key string, act agent.Edit) {
+func (d *driver) edit(key string, act do.Edit) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		wait := backoff{}
 		var err error
@@ -138,7 +138,7 @@ func (d *driver) edit(key string, act agent.Edit) {
 }
 
 // mark puts the eyes on a message that has to wait.
-func (d *driver) mark(key string, act agent.Mark) {
+func (d *driver) mark(key string, act do.Mark) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		err := d.safely(d.thread, "mark a message as seen", func() error { return d.platform.React(ctx, act.Ref, chat.EmojiSeen) })
 		return outcome{settle: func() error {
@@ -151,7 +151,7 @@ func (d *driver) mark(key string, act agent.Mark) {
 }
 
 // open opens approvals, and denies at once those that nobody could give.
-func (d *driver) open(key string, act agent.Open) {
+func (d *driver) open(key string, act do.Open) {
 	ahead := d.now().Sub(d.Host.Now()) // of the store's clock
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		open, bodies := d.unready(ctx, act.Asked)
@@ -237,7 +237,7 @@ const textWhy = "I noted that this answer was not good. What was wrong with it? 
 
 // askWhy asks one person for the mistake in an answer. It notes that first: being asked
 // twice is worse than not being asked.
-func (d *driver) askWhy(key string, act agent.AskWhy) {
+func (d *driver) askWhy(key string, act do.AskWhy) {
 	d.begin(key, posts, func(context.Context) outcome {
 		return outcome{settle: func() error {
 			if err := d.commit(memory.Posted{Key: act.Key}); err != nil {
@@ -249,7 +249,7 @@ func (d *driver) askWhy(key string, act agent.AskWhy) {
 	})
 }
 
-func (d *driver) wonder(act agent.AskWhy) {
+func (d *driver) wonder(act do.AskWhy) {
 	if !d.platform.Able().Asks {
 		d.tell(act.To, act.On, textWhy)
 		return

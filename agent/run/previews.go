@@ -3,8 +3,8 @@ package run
 import (
 	"context"
 
-	"nod/agent"
 	"nod/agent/approval"
+	"nod/agent/do"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
@@ -19,7 +19,7 @@ type Previewer interface {
 }
 
 // previews begins the missing previews, and meanwhile other possible actions.
-func (d *driver) previews(act agent.Preview) (begun bool, err error) {
+func (d *driver) previews(act do.Preview) (begun bool, err error) {
 	if begun = d.beginSome(act.Calls, previewWork, d.preview); begun || act.Beside == nil {
 		return begun, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/memory"
 )
 
@@ -20,8 +20,8 @@ type repeats struct {
 }
 
 // tooMany counts an action, and says whether it is a Record that came too often.
-func (r *repeats) tooMany(act agent.Action) bool {
-	rec, ok := act.(agent.Record)
+func (r *repeats) tooMany(act do.Action) bool {
+	rec, ok := act.(do.Record)
 	if !ok {
 		*r = repeats{}
 		return false
@@ -59,5 +59,5 @@ func (d *driver) standStill() error {
 		d.repeats = repeats{}
 		return d.commit(bodies...)
 	}
-	return d.rest(agent.Wait{})
+	return d.rest(do.Wait{})
 }

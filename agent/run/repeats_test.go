@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/llm"
 	"nod/memory"
 )
@@ -27,12 +28,12 @@ func TestARuleThatRecordsForEver(t *testing.T) {
 		w.runner.Log = slog.New(slog.NewTextHandler(&log, nil))
 		a := w.runner.Agent
 		n := 0
-		w.runner.DecideBy(func(l *agent.Log) agent.Action {
+		w.runner.DecideBy(func(l *agent.Log) do.Action {
 			if open := l.Thread.Open; open != nil && open.Failed == nil && open.LastStep() != nil && len(open.LastStep().Calls) > 0 {
 				if n++; n > 1000 {
 					panic("nothing ends it") // only a failing test comes here
 				}
-				return agent.Record{Bodies: []memory.Body{memory.Reminded{Call: open.LastStep().Calls[0].ID}}}
+				return do.Record{Bodies: []memory.Body{memory.Reminded{Call: open.LastStep().Calls[0].ID}}}
 			}
 			return a.Next(l)
 		})
@@ -59,12 +60,12 @@ func TestARuleThatRecordsForEverWithoutATurn(t *testing.T) {
 		var log bytes.Buffer
 		w.runner.Log = slog.New(slog.NewTextHandler(&log, nil))
 		n := 0
-		w.runner.DecideBy(func(l *agent.Log) agent.Action {
+		w.runner.DecideBy(func(l *agent.Log) do.Action {
 			if n++; n > 1000 {
 				panic("nothing ends it")
 			}
 			if len(l.Thread.Inbox.Waiting) == 0 {
-				return agent.Record{Bodies: []memory.Body{memory.Revoked{Grant: 1}}}
+				return do.Record{Bodies: []memory.Body{memory.Revoked{Grant: 1}}}
 			}
 			return w.runner.Agent.Next(l)
 		})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/llm"
@@ -66,7 +67,7 @@ type Runner struct {
 	// is kept in its read form, as long as the store remembers it.
 	ReadAgain int
 
-	next    func(*agent.Log) agent.Action   // in place of the Agent's Next; nil: that one
+	next    func(*agent.Log) do.Action      // in place of the Agent's Next; nil: that one
 	proofs  bounded.Map[string, bool]       // of cards, see [driver.prove]
 	reached bounded.Map[string, bool]       // limits that the log has told of, by counter
 	retries bounded.Map[chat.ThreadID, int] // how often in a row driving a thread ended with an error

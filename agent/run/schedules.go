@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/memory"
 )
@@ -19,7 +19,7 @@ func schedulesOf(platform string, who chat.UserID) string {
 }
 
 // schedule makes a schedule, unless its author has too many.
-func (d *driver) schedule(key string, act agent.Schedule) {
+func (d *driver) schedule(key string, act do.Schedule) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		var has int64
 		who := act.Made.By.ID
@@ -28,7 +28,7 @@ func (d *driver) schedule(key string, act agent.Schedule) {
 			return err
 		})
 		return outcome{settle: func() error {
-			now, still := d.decide().(agent.Schedule)
+			now, still := d.decide().(do.Schedule)
 			still = still && now.Made.Message == act.Made.Message && now.Made.Call == act.Made.Call
 			if err != nil || !still || has > int64(d.Agent.Schedules.Person) {
 				d.uncount(who)
@@ -45,11 +45,11 @@ func (d *driver) schedule(key string, act agent.Schedule) {
 }
 
 // occur looks up who made a schedule whose time has come.
-func (d *driver) occur(key string, act agent.Occur) {
+func (d *driver) occur(key string, act do.Occur) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		by, err := d.account(ctx, act.Slot.By)
 		return outcome{settle: func() error {
-			now, still := d.decide().(agent.Occur)
+			now, still := d.decide().(do.Occur)
 			if !still || now.Slot.Of != act.Slot.Of || !now.Slot.At.Equal(act.Slot.At) {
 				return nil
 			}
@@ -95,7 +95,7 @@ func (d *driver) recall() error {
 
 // jot changes the facts of the channel. To forget one written down in this thread changes
 // the log, so the driver is fenced; the next one finds that it is done.
-func (d *driver) jot(act agent.Jot) error {
+func (d *driver) jot(act do.Jot) error {
 	act.Fact.In = d.thread
 	var bodies []memory.Body
 	err := d.insist(func() error {

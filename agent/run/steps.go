@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"time"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/memory"
 )
@@ -45,9 +45,9 @@ func (s *stepsPost) drawn(v chat.Steps, now time.Time) {
 
 // showSteps draws the present steps: the first post beside the work, later ones as
 // edits, at the platform's pace.
-func (d *driver) showSteps(next agent.Action) {
+func (d *driver) showSteps(next do.Action) {
 	switch next.(type) {
-	case agent.Record, agent.Open, agent.Preview, agent.Identify:
+	case do.Record, do.Open, do.Preview, do.Identify:
 		return // a drawing would be false at once: a call that asks, or that its person may not ask for, does not run
 	}
 	d.showWork()
@@ -106,7 +106,7 @@ func (d *driver) crowded() bool {
 // concludes says whether the post that comes next may be the last of the turn. It was
 // decided before it was known that it has to carry the steps.
 func (d *driver) concludes() bool {
-	p, ok := d.decided.(agent.Post)
+	p, ok := d.decided.(do.Post)
 	return ok && p.Post.Text != nil
 }
 
@@ -140,7 +140,7 @@ func (d *driver) firstSteps(p chat.Post, look bool) {
 // answer they have their last form, and where a platform limits edits each one counts.
 func (d *driver) postpones() bool {
 	switch d.decided.(type) {
-	case agent.Post, agent.Edit:
+	case do.Post, do.Edit:
 		return d.pace() > 0
 	}
 	return false

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/memory"
 )
@@ -78,7 +78,7 @@ func (d *driver) deliver(o outcome) {
 
 // perform begins an action, unless it is under way. begun says that it began work or
 // changed the log, so that it is worth asking again.
-func (d *driver) perform(act agent.Action) (begun bool, err error) {
+func (d *driver) perform(act do.Action) (begun bool, err error) {
 	if d.answers(act) {
 		return false, nil
 	}
@@ -86,19 +86,19 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 		return true, d.standStill()
 	}
 	switch act := act.(type) {
-	case agent.Record:
+	case do.Record:
 		return true, d.commit(act.Bodies...)
-	case agent.Run:
+	case do.Run:
 		return d.reads(act), nil
-	case agent.Preview:
+	case do.Preview:
 		return d.previews(act)
-	case agent.Effect:
+	case do.Effect:
 		return true, d.effect(act)
-	case agent.Recall:
+	case do.Recall:
 		return true, d.recall()
-	case agent.Jot:
+	case do.Jot:
 		return true, d.jot(act)
-	case agent.Wait:
+	case do.Wait:
 		return false, nil
 	}
 	key, begin := d.job(act)
@@ -113,9 +113,9 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 
 // answers says whether the turn's answer is on its way to the platform. Nothing may
 // change the turn then; other actions wait until the answer stands.
-func (d *driver) answers(act agent.Action) bool {
+func (d *driver) answers(act do.Action) bool {
 	switch act.(type) {
-	case agent.Judge, agent.Identify, agent.Edit, agent.AskWhy, agent.Mark, agent.Prove, agent.Wait:
+	case do.Judge, do.Identify, do.Edit, do.AskWhy, do.Mark, do.Prove, do.Wait:
 		return false
 	}
 	for key := range d.works {
@@ -127,36 +127,36 @@ func (d *driver) answers(act agent.Action) bool {
 }
 
 // job gives the work of an action, and its key.
-func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
+func (d *driver) job(act do.Action) (key string, begin func(key string)) {
 	switch act := act.(type) {
-	case agent.Open:
+	case do.Open:
 		return "open/" + act.Asked[0].Call, func(key string) { d.open(key, act) }
-	case agent.Judge:
+	case do.Judge:
 		return "judge/" + number(act.Seq), func(key string) { d.judge(key, act) }
-	case agent.Identify:
+	case do.Identify:
 		return "who/" + number(act.Turn) + act.Call, func(key string) { d.identify(key, act) }
-	case agent.Change:
+	case do.Change:
 		return "change/" + number(act.Seq), func(key string) { d.change(key, act) }
-	case agent.Call:
+	case do.Call:
 		return "call/" + number(act.Turn) + "/" + number(uint64(act.N)), func(key string) { d.call(key, act) }
-	case agent.Summarise:
+	case do.Summarise:
 		return "sum/" + number(act.Cut.Before), func(key string) { d.summarise(key, act) }
-	case agent.Post:
+	case do.Post:
 		return "post/" + act.Post.Key, d.behindSteps(func(key string) { d.post(key, act) })
-	case agent.List:
+	case do.List:
 		return "post/" + act.Post.Post.Key, d.behindSteps(func(key string) { d.list(key, act) })
-	case agent.Edit:
+	case do.Edit:
 		// One edit of a message at a time, so that the newest stands in the end.
 		return editWork(act.Ref), d.behindSteps(func(key string) { d.edit(key, act) })
-	case agent.Prove:
+	case do.Prove:
 		return "prove/" + act.Proof, func(key string) { d.prove(key, act) }
-	case agent.AskWhy:
+	case do.AskWhy:
 		return "why/" + act.Key, func(key string) { d.askWhy(key, act) }
-	case agent.Schedule:
+	case do.Schedule:
 		return "schedule/" + number(act.Made.Message) + act.Made.Call, func(key string) { d.schedule(key, act) }
-	case agent.Occur:
+	case do.Occur:
 		return "slot/" + number(act.Slot.Of) + "/" + number(uint64(act.Slot.At.Unix())), func(key string) { d.occur(key, act) }
-	case agent.Mark:
+	case do.Mark:
 		return "mark/" + number(act.Message), func(key string) { d.mark(key, act) }
 	}
 	return "", nil
@@ -175,9 +175,9 @@ func (d *driver) behindSteps(begin func(string)) func(string) {
 
 // fit says whether an action may begin now, and pauses if not. No model is called while
 // the store takes no writes: its words could not be kept.
-func (d *driver) fit(act agent.Action) bool {
+func (d *driver) fit(act do.Action) bool {
 	switch act.(type) {
-	case agent.Call, agent.Summarise:
+	case do.Call, do.Summarise:
 	default:
 		return true
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/do"
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/memory"
@@ -49,7 +50,7 @@ func TestEveryToolIsOffered(t *testing.T) {
 	act, ok := a.Next(agent.NewLog([]memory.Entry{
 		{Seq: 1, At: time.Unix(1, 0), Body: memory.Message{Message: chat.Message{From: chat.User{ID: "ada"}, Text: "hello"}}},
 		{Seq: 2, At: time.Unix(1, 0), Body: memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}},
-	}, agent.Claim{})).(agent.Call)
+	}, agent.Claim{})).(do.Call)
 	if !ok {
 		t.Fatal("the model is not asked")
 	}

@@ -48,7 +48,7 @@ var conditions = []mutant{
 	{"commit: the head is what the run has seen", server, "if !again && t.last != k.seen {", "if false {", ""},
 	{"finish: not while something is in the inbox", server, "wakeAt != nil && len(entries) == c.own", "wakeAt != nil", ""},
 	{"finish: the deadline", server, "	s.touch(t)\n		s.plan(t)\n", "	s.touch(t)\n", ""},
-	{"finish: not while something is to be done", driver, "if w, ok := d.Agent.Next(log).(agent.Wait); ok &&", "if w, _ := d.Agent.Next(log).(agent.Wait); true &&", ""},
+	{"finish: not while something is to be done", driver, "if w, ok := d.Agent.Next(log).(do.Wait); ok &&", "if w, _ := d.Agent.Next(log).(do.Wait); true &&", ""},
 	{"claim: a token of its own", server, "t.queued, t.holder, t.token, t.commit, t.released = false, h, s.word(), 0, \"\"", "t.queued, t.holder, t.token, t.commit, t.released = false, h, \"word\", 0, \"\"", ""},
 	{"claim: Claimed parts old from new", server, "first: before + 1,", "first: before * 0,", ""},
 	{"lease: runs out", server, "t.holder != nil && t.token == token && !t.holder.renews(token)", "false", ""},
@@ -164,11 +164,11 @@ var planted = []mutant{
 		"an outcome is called unknown only when it is",
 	},
 	{
-		"planted: no correction is posted", notices, "func (d *decision) corrections() Action {", "func (d *decision) corrections() Action {\n	if true {\n		return nil\n	}",
+		"planted: no correction is posted", notices, "func (d *decision) corrections() do.Action {", "func (d *decision) corrections() do.Action {\n	if true {\n		return nil\n	}",
 		"a result that comes after all is a correction",
 	},
 	{
-		"planted: what the platform refuses is not said", notices, "func (d *decision) refusals() Action {", "func (d *decision) refusals() Action {\n	if true {\n		return nil\n	}",
+		"planted: what the platform refuses is not said", notices, "func (d *decision) refusals() do.Action {", "func (d *decision) refusals() do.Action {\n	if true {\n		return nil\n	}",
 		"a turn that was accepted ends with an answer or a plain word",
 	},
 	{

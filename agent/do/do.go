@@ -1,4 +1,5 @@
-package agent
+// Package do holds the actions that a decision says, for agent/run to perform.
+package do
 
 import (
 	"time"
@@ -25,7 +26,7 @@ type (
 	// could give it, and records Asked, with a denial when nobody could.
 	Open struct{ Asked []memory.Asked }
 
-	// Judge makes the look-ups of Ask, and has [Agent.Vote] judge all votes for which
+	// Judge makes the look-ups of Ask, and has [agent.Agent.Vote] judge all votes for which
 	// these are enough, one by one, as long as Judge is what is to be done.
 	Judge struct {
 		Seq      uint64 // of the entry of the first of them
@@ -34,7 +35,7 @@ type (
 	}
 
 	// Change asks about membership in Rules for the person who wants the arguments
-	// of a waiting call changed, and records what [Agent.Changed] makes of it.
+	// of a waiting call changed, and records what [agent.Agent.Changed] makes of it.
 	Change struct {
 		Seq   uint64 // of the request's entry
 		By    chat.User
@@ -53,7 +54,7 @@ type (
 		Rules []string // group:ID, role:ID
 	}
 
-	// Call calls the model and records [Agent.Step] of its response, behind
+	// Call calls the model and records [agent.Agent.Step] of its response, behind
 	// Before.
 	Call struct {
 		Before   []memory.Body
@@ -69,7 +70,7 @@ type (
 		Taint    memory.Taint // what the prompt holds from outside
 		Instead  string       // which models failed before this one was asked, and of what
 		Token    string       // of the claim, for the ids of the calls that come of it
-		Whole    *Call        // of which it is the half; see [Agent.Half]
+		Whole    *Call        // of which it is the half; see [agent.Agent.Half]
 	}
 
 	// Run runs read-only calls, concurrently, and asks servers how calls stand that go on
@@ -79,7 +80,7 @@ type (
 		Stop  bool
 	}
 
-	// Preview runs the previews of calls, concurrently, and records [Previewed] of
+	// Preview runs the previews of calls, concurrently, and records [memory.Previewed] of
 	// what each came to. Beside is what may be done meanwhile; nil: nothing.
 	Preview struct {
 		Calls  []memory.Call
@@ -133,7 +134,7 @@ type (
 	}
 
 	// Prove finds out what the card of a call shows now. If that is more than the log
-	// knows, it records what [Restored] makes of it, else it notes Proof.
+	// knows, it records what [agent.Restored] makes of it, else it notes Proof.
 	Prove struct {
 		Call, Proof string
 		Ref         chat.MessageRef
@@ -146,20 +147,44 @@ type (
 	}
 )
 
-// With [Agent.Summary] the model sums up the turns that a trim leaves out, each time on
+// With [agent.Agent.Summary] the model sums up the turns that a trim leaves out, each time on
 // top of the summary before. The log keeps the summary with the trim. A thread that starts
 // afresh after a silence keeps a recap, made without the model, that a word brings back.
 // Both are shown as data, since the words in them may be a stranger's.
 
 // Summarise has the model sum up the turns that Cut leaves out, and records
-// [Agent.Summarised] of its words; of no words when the call fails.
+// [agent.Agent.Summarised] of its words; of no words when the call fails.
 type Summarise struct {
 	Cut     memory.Trimmed
 	By      chat.UserID // who opened the turn
 	Request llm.Request
 }
 
-// Seek finds out whom Rules mean, and records the entry that [Agent.Sought] makes of it.
+// Schedule makes a schedule, unless its author has too many: then it records Refused.
+type Schedule struct {
+	Made    memory.Scheduled
+	Then    []memory.Body // recorded with it
+	Refused []memory.Body
+}
+
+// Occur looks up the author of a schedule whose time has come, and records what
+// [agent.Agent.Occurred] makes of that.
+type Occur struct{ Slot memory.Slot }
+
+// Recall reads the channel's book into the log. It is not part of the log, and is read
+// anew after each entry.
+type Recall struct{}
+
+// Jot writes a fact down or, with Forget, forgets one, and records what
+// [agent.Agent.Jotted] makes of that. The driver adds the thread to Fact.
+type Jot struct {
+	Fact    memory.Fact
+	Forget  int
+	Message uint64 // Seq of the word
+	Then    []memory.Body
+}
+
+// Seek finds out whom Rules mean, and records the entry that [agent.Agent.Sought] makes of it.
 type Seek struct{ approval.Search }
 
 // Copy shows the card of an approval in another place, and records Posted.
@@ -196,3 +221,7 @@ func (Summarise) action() {}
 func (Seek) action()      {}
 func (Copy) action()      {}
 func (Aside) action()     {}
+func (Schedule) action()  {}
+func (Occur) action()     {}
+func (Recall) action()    {}
+func (Jot) action()       {}
