@@ -88,7 +88,7 @@ type Adapter struct {
 
 	homes   *homes
 	lanes   *inbound.Lanes
-	clicks  clicks
+	clicks  errgroup.Group // answers to interactions, apart from all other events: they have 3 s
 	working working
 	remarks remarks
 	shown   bounded.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
@@ -117,10 +117,11 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, rest: api.New(o.Client()),
-		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
+		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce),
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{left: map[string]leaving{}},
 	}
 	a.self.in = make(chan struct{})
+	a.clicks.SetLimit(mostClicks)
 	a.atlas = atlas.New(a.self.who, a.me, a.rest, o.Lookup)
 	a.people = people.New(people.Options{Guilds: o.Guilds, Allow: o.Allow, Now: o.Now, App: a.self.application, Logger: o.Logger}, a.rest, a.atlas)
 	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: tight, Args: dialect.Exact})
@@ -210,7 +211,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	if err == nil {
 		a.gate.Close(context.WithoutCancel(ctx))
 	}
-	a.clicks.all.Wait()
+	_ = a.clicks.Wait() // they return no error
 	return n, err
 }
 

@@ -103,7 +103,14 @@ func framedIn(m api.Message) string {
 			parts = append(parts, e.says()...)
 		}
 	}
-	parts = displayed(parts, m.Components, 0)
+	for _, c := range m.Shown() {
+		switch {
+		case c.Type == textDisplay:
+			parts = append(parts, c.Content)
+		case c.Type == button && c.URL != "":
+			parts = append(parts, c.Label+" ("+c.URL+")")
+		}
+	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n")
 }
 
@@ -116,41 +123,11 @@ func (e embed) says() []string {
 	return append(lines, e.Footer.Text)
 }
 
-// Kinds of components that show a text or lead to a page, and how deep they stand within
-// each other (https://discord.com/developers/docs/components/reference).
+// Kinds of components that show a text or lead to a page.
 const (
 	button      = 2
 	textDisplay = 10
-	deepest     = 4
 )
-
-// displayed collects the texts that components show, and the addresses of buttons.
-func displayed(parts []string, raw json.RawMessage, depth int) []string {
-	var all []struct {
-		Type       int             `json:"type"`
-		Content    string          `json:"content"`
-		Label      string          `json:"label"`
-		URL        string          `json:"url"`
-		Components json.RawMessage `json:"components"`
-		Accessory  json.RawMessage `json:"accessory"`
-	}
-	if len(raw) == 0 || depth > deepest || json.Unmarshal(raw, &all) != nil {
-		return parts
-	}
-	for _, c := range all {
-		switch {
-		case c.Type == textDisplay:
-			parts = append(parts, c.Content)
-		case c.Type == button && c.URL != "":
-			parts = append(parts, c.Label+" ("+c.URL+")")
-		}
-		parts = displayed(parts, c.Components, depth+1)
-		if len(c.Accessory) > 0 {
-			parts = displayed(parts, slices.Concat([]byte{'['}, c.Accessory, []byte{']'}), depth+1)
-		}
-	}
-	return parts
-}
 
 // words are the names that a message brings along, and those of the guild.
 func (a *Adapter) words(m api.Message) dialect.Words {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"nod/adapters/discord/api"
@@ -93,7 +92,12 @@ func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
 		if files := in.Files(); in.Type == api.CommandInteraction && len(files) > 0 { // another process may be faster to show it
 			a.asides.brings(in.ID, api.Message{Attachments: files})
 		}
-		a.clicks.run(ctx, func(ctx context.Context) { a.interact(ctx, in) })
+		a.clicks.TryGo(func() error { // beyond so many the answer would come too late anyway
+			ctx, cancel := context.WithTimeout(ctx, clickTimeout)
+			defer cancel()
+			a.interact(ctx, in)
+			return nil
+		})
 	}
 	return nil
 }
@@ -176,26 +180,4 @@ func (a *Adapter) putOnce(ctx context.Context, put func(context.Context) error) 
 	ctx, cancel := context.WithTimeout(ctx, putTimeout+intake.Wait)
 	defer cancel()
 	return put(ctx)
-}
-
-// clicks answers interactions, apart from all other events: they have 3 s.
-type clicks struct {
-	slots chan struct{}
-	all   sync.WaitGroup
-}
-
-// run answers one, unless so many are being answered that it would come too
-// late anyway.
-func (c *clicks) run(ctx context.Context, do func(context.Context)) {
-	select {
-	case c.slots <- struct{}{}:
-	default:
-		return
-	}
-	c.all.Go(func() {
-		defer func() { <-c.slots }()
-		ctx, cancel := context.WithTimeout(ctx, clickTimeout)
-		defer cancel()
-		do(ctx)
-	})
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -84,8 +85,8 @@ type Adapter struct {
 	groups  bounded.Map[string, group]
 	lanes   *inbound.Lanes
 	working *working
-	titles  bounded.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
-	hurry   hurry
+	titles  bounded.Map[chat.ThreadID, string]   // what threads are about, until their sessions are made
+	hurry   sync.Map                             // what messages wait for: the lanes, by the functions that give it up
 	changed bounded.Map[string, time.Time]       // when what changes there and back last did
 	parts   bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
 	shapes  *layout.Shapes

@@ -35,32 +35,32 @@ var verbs = map[string]front.Verb{
 }
 
 // interacted handles what people do with buttons, windows and shortcuts.
-func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(ctx context.Context, answer any)) {
+func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(answer any)) {
 	var in api.Interaction
 	if err := json.Unmarshal(payload, &in); err != nil {
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("click not understood")
-		ack(ctx, nil)
+		ack(nil)
 		return
 	}
 	lane, do := "click:"+in.TriggerID, a.meant(in)
 	if do == nil {
-		ack(ctx, nil)
+		ack(nil)
 		return
 	}
 	a.lanes.Run(ctx, lane, api.CallTimeout, func(ctx context.Context) {
 		if shows(in) {
-			ack(ctx, nil)
+			ack(nil)
 		}
 		err := do(ctx)
 		var wrong formErrors
 		switch {
 		case errors.As(err, &wrong):
-			ack(ctx, map[string]any{"response_action": "errors", "errors": wrong})
+			ack(map[string]any{"response_action": "errors", "errors": wrong})
 		case err != nil:
 			a.log.Warn("handle a click", "type", in.Type, "error", err)
 		case !shows(in):
-			ack(ctx, nil)
+			ack(nil)
 		}
 	})
 }

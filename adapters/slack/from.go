@@ -154,8 +154,10 @@ func (a *Adapter) alert(ctx context.Context, ev api.Event) (ours bool, err error
 // complete adds to a message what has to be fetched first: what was said in a
 // thread that the bot was called into, and files.
 func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev api.Event, st *chat.Standing, m *chat.Message) {
-	ctx, done := a.hurry.begin(ctx, a.lane(ev))
-	defer done()
+	ctx, cancel := context.WithCancel(ctx)
+	a.hurry.Store(&cancel, a.lane(ev))
+	defer cancel()
+	defer a.hurry.Delete(&cancel)
 	m.Quoted = a.words(ctx).passedOn(ev, chat.User{Name: "somebody"})
 	files := allFiles(ev)
 	if st != nil && !st.Known {
@@ -163,6 +165,17 @@ func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev api.Eve
 		m.Quoted, files = append(said, m.Quoted...), append(files, earlier...)
 	}
 	m.Files = a.attached(ctx, thread, files)
+}
+
+// giveUp ends what messages of a lane wait for before they are put: whoever says stop
+// meanwhile is put behind them, in order, and at once.
+func (a *Adapter) giveUp(lane string) {
+	a.hurry.Range(func(of, in any) bool {
+		if cancel, ok := of.(*context.CancelFunc); ok && in == lane {
+			(*cancel)()
+		}
+		return true
+	})
 }
 
 // convert makes a message readable. Names that can't be had soon are left out; the

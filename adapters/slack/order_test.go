@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -66,7 +65,7 @@ func TestDeliveredAgain(t *testing.T) {
 		payload := fmt.Sprintf(`{"event_id":"Ev0AGAIN%[2]s","event":{"type":"reaction_added","user":"U0BOB","reaction":"white_check_mark","event_ts":%[2]q,`+
 			`"item":{"type":"message","channel":%[1]q,"ts":%[2]q}}}`, general, at.ID)
 		acked := make(chan struct{})
-		o.a.receive(t.Context(), api.Envelope{Type: "events_api", EnvelopeID: "e", RetryAttempt: 1, Payload: []byte(payload)}, func(context.Context, api.Envelope) { close(acked) })
+		o.a.receive(t.Context(), api.Envelope{Type: "events_api", EnvelopeID: "e", RetryAttempt: 1, Payload: []byte(payload)}, func(any) { close(acked) })
 		<-acked
 		var put bool
 		o.in.Do(func() { put = slices.ContainsFunc(o.in.Reactions, func(r chat.Reaction) bool { return r.On == at }) })

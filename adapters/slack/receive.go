@@ -36,7 +36,7 @@ func (h host) Fatal(err error) bool { return api.Fatal(err) }
 func (h host) Frame(ctx context.Context, raw []byte, ack socketmode.Ack) (kind string, err error) {
 	env, err := api.ReadEnvelope(raw)
 	if err == nil && env.EnvelopeID != "" {
-		h.receive(ctx, env, func(_ context.Context, env api.Envelope) { ack(env.EnvelopeID, env.Answer) })
+		h.receive(ctx, env, func(answer any) { ack(env.EnvelopeID, answer) })
 	}
 	return env.Type, err
 }
@@ -44,9 +44,9 @@ func (h host) Frame(ctx context.Context, raw []byte, ack socketmode.Ack) (kind s
 // Missed asks for a look at what was missed.
 func (h host) Missed(overlap time.Duration) { h.missed(catchup.Gap{Overlap: overlap}) }
 
-// receive handles an envelope: it is put, and then acknowledged. What can't be
-// put is not acknowledged, so that Slack delivers it again.
-func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(context.Context, api.Envelope)) {
+// receive handles an envelope: it is put, and then acknowledged, with an answer or nil. What
+// can't be put is not acknowledged, so that Slack delivers it again.
+func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(answer any)) {
 	if env.RetryAttempt > 0 {
 		inbound.Count(a.o.Observe.Redelivered)
 	}
@@ -55,20 +55,17 @@ func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(contex
 		inbound.Count(a.o.Observe.Event)
 	case "interactive":
 		inbound.Count(a.o.Observe.Event)
-		a.interacted(ctx, env.Payload, func(ctx context.Context, answer any) {
-			env.Answer = answer
-			ack(ctx, env)
-		})
+		a.interacted(ctx, env.Payload, ack)
 		return
 	default:
-		ack(ctx, env)
+		ack(nil)
 		return
 	}
 	c, ev, err := api.ReadEvent(env.Payload)
 	if err != nil {
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)
-		ack(ctx, env)
+		ack(nil)
 		return
 	}
 	if !api.Handled[ev.Type] {
@@ -76,34 +73,32 @@ func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(contex
 			a.log.Error("slack holds events back: too many in an hour")
 			a.missed(catchup.Gap{After: lookAgain, Overlap: unputBack})
 		}
-		ack(ctx, env)
+		ack(nil)
 		return
 	}
 	if ev.Type == "app_home_opened" {
-		ack(ctx, env)
+		ack(nil)
 		a.opened(ctx, ev)
 		return
 	}
 	c.Again = env.RetryAttempt > 0
 	where := a.lane(ev)
 	if ev.Type == "message" && inbound.IsStop(inbound.Uncalled(ev.Text, mention, a.isMe)) {
-		a.hurry.now(where)
+		a.giveUp(where)
 	}
-	a.lanes.Run(ctx, where, a.patience(ev), func(ctx context.Context) {
-		a.accept(ctx, c, ev, func(ctx context.Context) { ack(ctx, env) })
-	})
+	a.lanes.Run(ctx, where, a.patience(ev), func(ctx context.Context) { a.accept(ctx, c, ev, ack) })
 }
 
 // accept puts an event and acknowledges it.
-func (a *Adapter) accept(ctx context.Context, c api.Callback, ev api.Event, ack func(context.Context)) {
+func (a *Adapter) accept(ctx context.Context, c api.Callback, ev api.Event, ack func(answer any)) {
 	err := a.put(ctx, c, ev)
 	switch {
 	case err == nil:
-		ack(ctx)
+		ack(nil)
 	case errors.Is(err, api.ErrMalformed):
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)
-		ack(ctx)
+		ack(nil)
 	default:
 		a.log.Warn("event not put, slack will deliver it again", "event_id", c.EventID, "error", err)
 		a.missed(catchup.Gap{After: lookAgain, Overlap: unputBack})

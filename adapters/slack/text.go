@@ -69,9 +69,9 @@ func (w words) word(inner string) string {
 	}
 	switch target[:1] {
 	case "@":
-		return "@" + w.named(w.user, target[1:], label)
+		return "@" + inbound.Named(w.user, target[1:], label)
 	case "#":
-		return "#" + w.named(w.channel, target[1:], label)
+		return "#" + inbound.Named(w.channel, target[1:], label)
 	case "!":
 		return w.special(target[1:], label)
 	}
@@ -86,7 +86,7 @@ func (w words) word(inner string) string {
 // special reads <!…>: a group, everybody, or a date.
 func (w words) special(target, label string) string {
 	if id, ok := strings.CutPrefix(target, "subteam^"); ok {
-		return "@" + w.named(w.group, id, strings.TrimPrefix(label, "@"))
+		return "@" + inbound.Named(w.group, id, strings.TrimPrefix(label, "@"))
 	}
 	name, _, _ := strings.Cut(target, "^")
 	switch {
@@ -96,20 +96,6 @@ func (w words) special(target, label string) string {
 		return label
 	}
 	return name
-}
-
-// named prefers the name that is looked up over the label, which whoever sent
-// the message may have chosen.
-func (w words) named(look func(string) string, id, label string) string {
-	if look != nil {
-		if name := look(id); name != "" {
-			return name
-		}
-	}
-	if label != "" {
-		return label
-	}
-	return id
 }
 
 // textOf is all that a message says in the name of its writer, each line once: its text,

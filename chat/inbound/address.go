@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -48,6 +49,17 @@ func Readable(text string, token *regexp.Regexp, plain func(string) string, word
 	}
 	b.WriteString(plain(text))
 	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+}
+
+// Named is the name of an id, which look finds and which is better than a label: whoever
+// sent the message may have chosen that. It is the id where there is neither.
+func Named(look func(id string) string, id, label string) string {
+	if look != nil {
+		if name := look(id); name != "" {
+			return name
+		}
+	}
+	return cmp.Or(label, id)
 }
 
 // IsStop says whether a message asks the bot to stop, and nothing else.

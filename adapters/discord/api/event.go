@@ -390,23 +390,42 @@ func (m Message) Said() string { return strings.TrimSpace(m.Content + "\n" + m.U
 // Lines are what a message says, in its text or on its card.
 func (m Message) Lines() []string {
 	out := strings.Split(m.Content, "\n")
-	var walk func(raw json.RawMessage)
-	walk = func(raw json.RawMessage) {
-		var list []struct {
-			Content    string          `json:"content"`
-			Components json.RawMessage `json:"components"`
-		}
-		if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
-			return
-		}
-		for _, c := range list {
-			if c.Content != "" {
-				out = append(out, strings.Split(c.Content, "\n")...)
-			}
-			walk(c.Components)
+	for _, c := range m.Shown() {
+		if c.Content != "" {
+			out = append(out, strings.Split(c.Content, "\n")...)
 		}
 	}
-	walk(m.Components)
+	return out
+}
+
+// Component shows a text or leads to a page, or holds others that do
+// (https://discord.com/developers/docs/components/reference).
+type Component struct {
+	Type       int             `json:"type"`
+	Content    string          `json:"content"`
+	Label      string          `json:"label"`
+	URL        string          `json:"url"`
+	Components json.RawMessage `json:"components"`
+	Accessory  json.RawMessage `json:"accessory"`
+}
+
+// deepest is how deep components stand within each other.
+const deepest = 4
+
+// Shown are the components of a message, each before those in it.
+func (m Message) Shown() []Component { return components(nil, m.Components, 0) }
+
+func components(out []Component, raw json.RawMessage, depth int) []Component {
+	var all []Component
+	if len(raw) == 0 || depth > deepest || json.Unmarshal(raw, &all) != nil {
+		return out
+	}
+	for _, c := range all {
+		out = components(append(out, c), c.Components, depth+1)
+		if len(c.Accessory) > 0 {
+			out = components(out, slices.Concat([]byte{'['}, c.Accessory, []byte{']'}), depth+1)
+		}
+	}
 	return out
 }
 

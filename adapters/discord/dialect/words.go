@@ -42,11 +42,11 @@ func (w Words) word(part func(int) string) string {
 	id := part(2)
 	switch part(1) {
 	case "@", "@!":
-		return "@" + named(w.User, id)
+		return "@" + inbound.Named(w.User, id, "")
 	case "@&":
-		return "@" + named(w.Role, id)
+		return "@" + inbound.Named(w.Role, id, "")
 	case "#":
-		return "#" + named(w.Channel, id)
+		return "#" + inbound.Named(w.Channel, id, "")
 	}
 	if name := part(3); name != "" {
 		return ":" + name + ":"
@@ -58,13 +58,4 @@ func (w Words) word(part func(int) string) string {
 		return stamp
 	}
 	return "/" + part(5)
-}
-
-func named(look func(string) string, id string) string {
-	if look != nil {
-		if name := look(id); name != "" {
-			return name
-		}
-	}
-	return id
 }

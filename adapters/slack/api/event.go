@@ -17,8 +17,6 @@ type Envelope struct {
 	EnvelopeID   string          `json:"envelope_id"`
 	Payload      json.RawMessage `json:"payload"`
 	RetryAttempt int             `json:"retry_attempt"`
-
-	Answer any `json:"-"` // goes along with the acknowledgement; nil: nothing
 }
 
 // ReadEnvelope reads a frame.
