@@ -82,19 +82,13 @@ func (c *content) UnmarshalJSON(data []byte) error {
 
 // completion is the answer so far.
 type completion struct {
-	out     *sink
-	newID   func() string
-	most    int // limit of the kept bytes
-	room    room
-	text    strings.Builder
-	thought strings.Builder
+	draft
+	lingers func() // the answer is whole: what follows is not waited for long
 	think   thought.Splitter
 	waits   bool // text is not shown before the end: it may still become a thought
 	closed  bool // thoughts were closed that nothing had opened
-	stops   stops
 	calls   calls
 	offered []llm.Tool
-	from    string // the model, for its echo
 	model   string // as the provider names it
 	back    reasoned
 	finish  string
@@ -132,6 +126,9 @@ func (c *completion) add(raw []byte) error {
 		if ch.Index == 0 {
 			c.addChoice(ch)
 		}
+	}
+	if c.finish != "" {
+		c.lingers()
 	}
 	return nil
 }
@@ -174,9 +171,7 @@ func (c *completion) addPiece(text, thought string) {
 }
 
 func (c *completion) emit(text, thought string) {
-	text, thought = c.room.fit(text), c.room.fit(thought)
-	c.text.WriteString(text)
-	c.thought.WriteString(thought)
+	text, thought = c.keep(text, thought)
 	c.some = c.some || text != "" || thought != ""
 	if c.waits {
 		text = ""
@@ -326,7 +321,7 @@ func (u usage) count() llm.Usage {
 
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}, offered: req.Tools, waits: req.lim.has(unopened), back: reasoned{texts: map[string]*strings.Builder{}}}
+	c := &completion{draft: m.draft(req, out), lingers: x.lingers, offered: req.Tools, waits: req.lim.has(unopened), back: reasoned{texts: map[string]*strings.Builder{}}}
 	c.think.Out = c.part
 	defer func() {
 		if c.closed {
@@ -342,71 +337,10 @@ func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (
 		return llm.Response{}, fmt.Errorf("write request: %w", err)
 	}
 	bare := openai.ChatCompletionRequest{Model: m.o.Model} // for the address: the body is ours
-	if !x.stream {
-		_, err := x.api.CreateChatCompletion(ctx, bare)
-		return whole(x, err, c, m.o.MaxOutput)
+	if x.stream {
+		_, err = x.api.CreateChatCompletionStream(ctx, bare)
+	} else {
+		_, err = x.api.CreateChatCompletion(ctx, bare)
 	}
-	if _, err := x.api.CreateChatCompletionStream(ctx, bare); err != nil {
-		return llm.Response{}, err
-	}
-	defer x.drain()
-	for {
-		raw, err := x.event()
-		if err != nil {
-			return finished(c, x, err, m.o.MaxOutput)
-		}
-		if err := c.add(raw); err != nil {
-			return llm.Response{}, err
-		}
-		if c.finish != "" {
-			x.lingers()
-		}
-		if c.stops.hit || c.room.over { // nothing that follows is wanted, nor paid for
-			return c.end(false, nil)
-		}
-	}
-}
-
-// reader reads an answer: pieces, and then the end.
-type reader interface {
-	add(raw []byte) error
-	end(ended bool, cause error) (llm.Response, error)
-}
-
-// finished closes a stream.
-func finished(c reader, x *exchange, cause error, most int) (llm.Response, error) {
-	var long *overlong
-	if errors.As(cause, &long) {
-		return begun(long.begun, most)
-	}
-	return c.end(x.ended(), cause)
-}
-
-// begun gives the beginning of an answer that is too long to be read.
-func begun(cut []byte, most int) (llm.Response, error) {
-	if r, ok := beginning(cut, most); ok {
-		return r, nil
-	}
-	return llm.Response{}, endless()
-}
-
-// whole reads an answer that came in one piece. err is go-openai's; it may merely have
-// refused to decode.
-func whole(x *exchange, err error, c reader, most int) (llm.Response, error) {
-	if x.body == nil || x.status >= 300 {
-		if err == nil {
-			err = errors.New("no answer")
-		}
-		return llm.Response{}, err
-	}
-	if x.cut {
-		return begun(x.body, most)
-	}
-	if !json.Valid(x.body) {
-		return llm.Response{}, unreadable(x.body)
-	}
-	if err := c.add(x.body); err != nil {
-		return llm.Response{}, err
-	}
-	return c.end(true, nil)
+	return x.read(c, err)
 }

@@ -18,34 +18,14 @@ import (
 //
 // https://platform.openai.com/docs/api-reference/responses
 func (m *Model) responses(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &answer{out: out, newID: m.o.NewID, from: m.from(), most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, stops: stops{words: req.Stop}}
-	r := m.responsesRequest(req)
-	if !x.stream {
-		_, err := x.api.CreateResponse(ctx, r)
-		return whole(x, err, c, m.o.MaxOutput)
+	c, r := &answer{draft: m.draft(req, out)}, m.responsesRequest(req)
+	var err error
+	if x.stream {
+		_, err = x.api.CreateResponseStream(ctx, r)
+	} else {
+		_, err = x.api.CreateResponse(ctx, r)
 	}
-	if _, err := x.api.CreateResponseStream(ctx, r); err != nil {
-		return llm.Response{}, err
-	}
-	defer x.drain()
-	for !c.over {
-		raw, err := x.event()
-		if err != nil {
-			return finished(c, x, err, m.o.MaxOutput)
-		}
-		if err := c.add(raw); err != nil {
-			return llm.Response{}, err
-		}
-		if c.stops.hit || c.room.over {
-			finish := "stop"
-			if c.room.over {
-				finish = "length"
-			}
-			return llm.Response{Text: c.text.String(), Reasoning: c.thought.String(), Finish: finish}, nil
-		}
-	}
-	x.events.done = true // there is no [DONE] here
-	return c.end(true, nil)
+	return x.read(c, err)
 }
 
 func (m *Model) responsesRequest(req request) openai.CreateResponseRequest {
@@ -172,25 +152,12 @@ func (it *item) UnmarshalJSON(data []byte) error {
 
 // answer is the response so far.
 type answer struct {
-	out     *sink
-	newID   func() string
-	from    string // the model, for its echo
-	most    int    // bytes of an answer that came in one
-	room    room   // of one that was streamed
-	stops   stops
-	text    strings.Builder // as it was streamed, up to a stop word
-	thought strings.Builder
-	items   []item
-	final   response
-	over    bool
+	draft // as it was streamed
+	items []item
+	final response
 }
 
-func (a *answer) emit(text, thought string) {
-	text, thought = a.room.fit(text), a.room.fit(thought)
-	a.text.WriteString(text)
-	a.thought.WriteString(thought)
-	a.out.emit(text, thought)
-}
+func (a *answer) emit(text, thought string) { a.out.emit(a.keep(text, thought)) }
 
 func (a *answer) add(raw []byte) error {
 	var e event
@@ -243,10 +210,16 @@ func (a *answer) close(r response) error {
 
 func (a *answer) end(_ bool, cause error) (llm.Response, error) {
 	var f *failure
-	if errors.As(cause, &f) {
+	switch {
+	case errors.As(cause, &f):
 		return llm.Response{}, f
-	}
-	if !a.over {
+	case !a.over && a.enough():
+		finish := "stop"
+		if a.room.over {
+			finish = "length"
+		}
+		return llm.Response{Text: a.text.String(), Reasoning: a.thought.String(), Finish: finish}, nil
+	case !a.over:
 		return llm.Response{}, broken("the answer ended in the middle", cause)
 	}
 	out, over := a.final.read(a.newID, a.most)
