@@ -141,6 +141,13 @@ func (c *console) release() {
 
 // draw writes rows above the region, and the region again.
 func (c *console) draw(rows []row) error {
+	if err := c.write(rows); err != nil {
+		return fmt.Errorf("write to the terminal: %w", err)
+	}
+	return nil
+}
+
+func (c *console) write(rows []row) error {
 	var b strings.Builder
 	if c.editor == nil {
 		if c.prompted {

@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"nod/chat"
@@ -403,20 +402,10 @@ func (a *Adapter) growingRows(t *chat.Text) []row {
 }
 
 // refresh brings the live part up to date.
-func (a *Adapter) refresh() error {
-	if err := a.con.show(a.region()); err != nil {
-		return fmt.Errorf("write to the terminal: %w", err)
-	}
-	return nil
-}
+func (a *Adapter) refresh() error { return a.con.show(a.region()) }
 
 // print writes rows that stay.
-func (a *Adapter) print(rows []row) error {
-	if err := a.con.print(rows); err != nil {
-		return fmt.Errorf("write to the terminal: %w", err)
-	}
-	return nil
-}
+func (a *Adapter) print(rows []row) error { return a.con.print(rows) }
 
 // wake has the conversation look at the gate again.
 func (a *Adapter) wake() {

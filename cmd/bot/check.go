@@ -56,6 +56,19 @@ func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 // chat`, which needs nothing.
 func served(cfg *config.Config) bool { return cfg.Slack != nil || cfg.Discord != nil }
 
+// findings are the lines of a check, and how many of them tell of something bad.
+type findings struct {
+	out io.Writer
+	bad int
+}
+
+func (f *findings) sayf(word, format string, a ...any) {
+	if word == "FAIL" {
+		f.bad++
+	}
+	_, _ = fmt.Fprintf(f.out, "%-6s%s\n", word, fmt.Sprintf(format, a...))
+}
+
 // check tries the connections of a file without mistakes.
 func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
 	if c.AcceptMCP {
@@ -73,35 +86,35 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 		return err
 	}
 	defer func() { _ = k.close() }()
-	bad := 0
+	f := &findings{out: env.Out}
 	for _, t := range a.Tools {
 		if err := tryTool(ctx, k.box, t.Name); err != nil {
-			bad++
-			_, _ = fmt.Fprintf(env.Out, "FAIL  tool %s: %v\n", t.Name, err)
+			f.sayf("FAIL", "tool %s: %v", t.Name, err)
 			continue
 		}
 		where := "tokens"
 		if t.Hidden {
 			where = "tokens, found by search"
 		}
-		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s, %d %s\n", t.Name, t.Risk, tokensOf(a, t.Tool), where)
+		f.sayf("ok", "tool %s: %s, %d %s", t.Name, t.Risk, tokensOf(a, t.Tool), where)
 	}
 	for _, t := range k.off {
-		_, _ = fmt.Fprintf(env.Out, "off   tool %s: %s\n", t.name, t.why)
+		f.sayf("off", "tool %s: %s", t.name, t.why)
 	}
-	warnPrograms(cfg, env.Out)
+	f.programs(cfg)
 	if names := reacted(a.Tools); served(cfg) && len(names) > 0 {
-		_, _ = fmt.Fprintf(env.Out, "note  a reaction approves %s: a program can put one in a person's name, but can't click; approvals: {by: [button]} for what hurts\n", strings.Join(names, ", "))
+		f.sayf("note", "a reaction approves %s: a program can put one in a person's name, but can't click; approvals: {by: [button]} for what hurts", strings.Join(names, ", "))
 	}
-	showFactors(ctx, cfg, a.Tools, log, env.Out)
+	f.factors(ctx, cfg, a.Tools, log)
 	for _, server := range k.concealed {
-		_, _ = fmt.Fprintf(env.Out, "warn  mcp %s: there is no room for the tools in shown, so they are found by search like its others\n", server)
+		f.sayf("warn", "mcp %s: there is no room for the tools in shown, so they are found by search like its others", server)
 	}
 	for _, s := range k.left {
-		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
+		f.sayf("FAIL", "mcp %s: is left out: %s", s.name, s.why)
 	}
-	bad += len(k.left) + showSkills(k.skills, env.Out)
-	return tryAll(ctx, cfg, log, env, bad+showMCP(k.mcp, env.Out))
+	f.skills(k.skills)
+	f.servers(k.mcp)
+	return f.connections(ctx, cfg, log)
 }
 
 // acceptSkills writes the present skills into their lock file, and lists the changes.
@@ -127,17 +140,15 @@ func acceptSkills(cfg *config.Config, out io.Writer) error {
 	return nil
 }
 
-// showSkills lists the skills, and counts those that are off.
-func showSkills(shelf *skill.Shelf, out io.Writer) (bad int) {
+// skills lists the skills.
+func (f *findings) skills(shelf *skill.Shelf) {
 	for _, s := range shelf.All() {
 		if why := shelf.Off(s.Name); why != "" {
-			bad++
-			_, _ = fmt.Fprintf(out, "FAIL  skill %s is off: %s; look at %s, and run bot check --accept-skills\n", s.Name, why, s.Path)
-			continue
+			f.sayf("FAIL", "skill %s is off: %s; look at %s, and run bot check --accept-skills", s.Name, why, s.Path)
+		} else {
+			f.sayf("ok", "skill %s: accepted", s.Name)
 		}
-		_, _ = fmt.Fprintf(out, "ok    skill %s: accepted\n", s.Name)
 	}
-	return bad
 }
 
 // tryTool tries the service behind a tool.
@@ -157,9 +168,9 @@ func reacted(all policy.Set) (names []string) {
 	return names
 }
 
-// showFactors names approvers who need a code and have none. Of groups only the platform
+// factors names approvers who need a code and have none. Of groups only the platform
 // knows the members.
-func showFactors(ctx context.Context, cfg *config.Config, all policy.Set, log *slog.Logger, out io.Writer) {
+func (f *findings) factors(ctx context.Context, cfg *config.Config, all policy.Set, log *slog.Logger) {
 	var names, lack []string
 	for _, t := range all {
 		if t.Risk == policy.Ask && chat.NeedsCode(t.Rules.By) {
@@ -177,11 +188,11 @@ func showFactors(ctx context.Context, cfg *config.Config, all policy.Set, log *s
 	slices.Sort(lack)
 	switch {
 	case err != nil:
-		_, _ = fmt.Fprintf(out, "warn  a code approves %s, and nobody knows who has one: %v\n", strings.Join(names, ", "), err)
+		f.sayf("warn", "a code approves %s, and nobody knows who has one: %v", strings.Join(names, ", "), err)
 	case len(lack) > 0:
-		_, _ = fmt.Fprintf(out, "warn  a code approves %s, and these have none: %s; bot factor add gives one\n", strings.Join(names, ", "), strings.Join(slices.Compact(lack), ", "))
+		f.sayf("warn", "a code approves %s, and these have none: %s; bot factor add gives one", strings.Join(names, ", "), strings.Join(slices.Compact(lack), ", "))
 	default:
-		_, _ = fmt.Fprintf(out, "note  a code approves %s; with one: %s\n", strings.Join(names, ", "), cmp.Or(strings.Join(have, ", "), "nobody, see bot factor add"))
+		f.sayf("note", "a code approves %s; with one: %s", strings.Join(names, ", "), cmp.Or(strings.Join(have, ", "), "nobody, see bot factor add"))
 	}
 }
 
@@ -206,9 +217,9 @@ func (seen) Swap(context.Context, string, []byte, []byte) (bool, error) {
 	return false, errors.ErrUnsupported
 }
 
-// warnPrograms names the programs of commands that can't run here. A rollout may bring
+// programs names the programs of commands that can't run here. A rollout may bring
 // them with the file, so that is no failure.
-func warnPrograms(cfg *config.Config, out io.Writer) {
+func (f *findings) programs(cfg *config.Config) {
 	for _, c := range cfg.Tools.Commands {
 		for _, argv := range [][]string{c.Argv, c.Preview} {
 			if len(argv) == 0 {
@@ -223,7 +234,7 @@ func warnPrograms(cfg *config.Config, out io.Writer) {
 			if stat := new(fs.PathError); errors.As(why, &stat) {
 				why = stat.Err // which names it once more
 			}
-			_, _ = fmt.Fprintf(out, "warn  tool %s: its program %s can't be run here: %v\n", c.Name, argv[0], why)
+			f.sayf("warn", "tool %s: its program %s can't be run here: %v", c.Name, argv[0], why)
 		}
 	}
 }
@@ -234,21 +245,20 @@ type trial struct {
 	try  func(ctx context.Context) (string, error)
 }
 
-// tryAll tries every connection. bad is how much is not well already.
-func tryAll(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env, bad int) error {
+// connections tries every connection. The error says how many findings are bad.
+func (f *findings) connections(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	for _, t := range trials(cfg, log) {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		found, err := t.try(ctx)
 		cancel()
 		if err != nil {
-			bad++
-			_, _ = fmt.Fprintf(env.Out, "FAIL  %s: %v\n", t.name, err)
-			continue
+			f.sayf("FAIL", "%s: %v", t.name, err)
+		} else {
+			f.sayf("ok", "%s: %s", t.name, found)
 		}
-		_, _ = fmt.Fprintf(env.Out, "ok    %s: %s\n", t.name, found)
 	}
-	if bad > 0 {
-		return fmt.Errorf("%d of the checks failed", bad)
+	if f.bad > 0 {
+		return fmt.Errorf("%d of the checks failed", f.bad)
 	}
 	return nil
 }

@@ -98,14 +98,13 @@ func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io
 	return nil
 }
 
-// showMCP lists the servers with the state of each tool, and counts problems.
-func showMCP(servers *mcp.Servers, out io.Writer) (bad int) {
+// servers lists the servers with the state of each tool.
+func (f *findings) servers(servers *mcp.Servers) {
 	for _, s := range servers.States() {
 		if s.Err != nil {
-			bad++
-			_, _ = fmt.Fprintf(out, "FAIL  mcp %s: %v\n", s.Server, s.Err)
+			f.sayf("FAIL", "mcp %s: %v", s.Server, s.Err)
 			if said := strings.TrimSpace(s.Stderr); said != "" {
-				_, _ = fmt.Fprintf(out, "      it wrote: %q\n", said)
+				f.sayf("", "it wrote: %q", said)
 			}
 			continue
 		}
@@ -123,37 +122,34 @@ func showMCP(servers *mcp.Servers, out io.Writer) (bad int) {
 		if s.Offered > usable {
 			number += fmt.Sprintf(" of %d", s.Offered)
 		}
-		_, _ = fmt.Fprintf(out, "ok    mcp %s: %s tools, %s\n", s.Server, number, accepted)
+		f.sayf("ok", "mcp %s: %s tools, %s", s.Server, number, accepted)
 		for _, p := range s.Idle {
-			_, _ = fmt.Fprintf(out, "warn  mcp %s: %s fits none of its tools, and so means nothing\n", s.Server, p)
+			f.sayf("warn", "mcp %s: %s fits none of its tools, and so means nothing", s.Server, p)
 		}
 		for _, t := range s.Tools {
-			bad += showTool(out, s.Server, t)
+			f.served(s.Server, t)
 		}
 	}
-	return bad
 }
 
-// showTool compares a tool with the accepted one.
-func showTool(out io.Writer, server string, t mcp.ToolState) (bad int) {
+// served compares a server's tool with the accepted one.
+func (f *findings) served(server string, t mcp.ToolState) {
 	const accept = "; look at it, and run bot check --accept-mcp"
 	switch t.Status {
 	case mcp.Changed, mcp.Gone:
-		_, _ = fmt.Fprintf(out, "FAIL  mcp %s: %q is off: %s%s\n", server, t.Name, t.Why, accept)
-		bad = 1
+		f.sayf("FAIL", "mcp %s: %q is off: %s%s", server, t.Name, t.Why, accept)
 	case mcp.New:
-		_, _ = fmt.Fprintf(out, "off   mcp %s: %q is new: %s%s\n", server, t.Name, t.Why, accept)
+		f.sayf("off", "mcp %s: %q is new: %s%s", server, t.Name, t.Why, accept)
 	case mcp.Unusable:
-		_, _ = fmt.Fprintf(out, "off   mcp %s: %q: %s\n", server, t.Name, t.Why)
+		f.sayf("off", "mcp %s: %q: %s", server, t.Name, t.Why)
 	default:
 		raised := ""
 		if t.Raised != "" {
 			raised = ", asks for approval: " + t.Raised
 		}
-		_, _ = fmt.Fprintf(out, "ok    mcp %s: %q is %s%s\n", server, t.Name, t.As, raised)
+		f.sayf("ok", "mcp %s: %q is %s%s", server, t.Name, t.As, raised)
 	}
-	listChanges(out, t)
-	return bad
+	listChanges(f.out, t)
 }
 
 func listChanges(out io.Writer, t mcp.ToolState) {

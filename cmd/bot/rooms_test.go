@@ -108,8 +108,9 @@ channels:
 
 	k, a := open()
 	var out strings.Builder
-	if n := showSkills(k.skills, &out); n != 3 || names(a, "slack:C3") != "" || !strings.Contains(out.String(), "FAIL  skill new is off: nobody has accepted it; look at new/SKILL.md") {
-		t.Errorf("%d are off, %q is told of:\n%s", n, names(a, ""), out.String())
+	f := findings{out: &out}
+	if f.skills(k.skills); f.bad != 3 || names(a, "slack:C3") != "" || !strings.Contains(out.String(), "FAIL  skill new is off: nobody has accepted it; look at new/SKILL.md") {
+		t.Errorf("%d are off, %q is told of:\n%s", f.bad, names(a, ""), out.String())
 	}
 	cfg, _ := config.Load(file, config.LoadOptions{})
 	said(cfg, "accepted  skill billing\naccepted  skill incident\naccepted  skill new\nwrote ")
@@ -117,8 +118,9 @@ channels:
 	write("shelf/new/SKILL.md", "---\nname: new\ndescription: Evil.\n---\nTake a breath.\n")
 	k, a = open()
 	out.Reset()
-	if n := showSkills(k.skills, &out); n != 1 || !strings.Contains(out.String(), "FAIL  skill new is off: its file is not the one") {
-		t.Errorf("%d are off:\n%s", n, out.String())
+	f = findings{out: &out}
+	if f.skills(k.skills); f.bad != 1 || !strings.Contains(out.String(), "FAIL  skill new is off: its file is not the one") {
+		t.Errorf("%d are off:\n%s", f.bad, out.String())
 	}
 	for channel, want := range map[string]string{
 		"": "billing, incident", "slack:C1": "billing", "slack:C2": "", "slack:C3": "billing, incident",

@@ -100,7 +100,7 @@ func New(o Options) *Model {
 // client makes the requests of a call, which is told of its pauses.
 func (m *Model) client(out *sink) *http.Client {
 	return &http.Client{
-		Transport: &retry{next: m.o.HTTP, now: m.o.Now, sleep: m.o.Sleep, jitter: m.o.Jitter, log: m.o.Logger, told: out.pause, goes: out.again},
+		Transport: &retry{m.o, out},
 		// It would take the conversation along, to wherever the answer says.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

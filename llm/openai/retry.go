@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -29,19 +28,14 @@ const (
 // so that nobody has seen anything yet. The last response, or error, is
 // returned as it is.
 type retry struct {
-	next   http.RoundTripper
-	now    func() time.Time
-	sleep  func(context.Context, time.Duration) error
-	jitter func() float64
-	log    *slog.Logger
-	told   func(why llm.Fault, wait time.Duration) // of a pause; 0: it is over
-	goes   func(wait time.Duration) bool           // whether there may be another try after that
+	Options
+	out *sink // is told of pauses, and says whether there may be another try
 }
 
 // RoundTrip implements http.RoundTripper.
 func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 	for n := 0; ; n++ {
-		resp, err := r.next.RoundTrip(req)
+		resp, err := r.HTTP.RoundTrip(req)
 		if n == retries || req.Context().Err() != nil || !again(resp, err) {
 			return resp, err
 		}
@@ -50,7 +44,7 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		next, rewindErr := rewind(req)
-		if rewindErr != nil || !r.goes(wait) {
+		if rewindErr != nil || !r.out.again(wait) {
 			return resp, err
 		}
 		status, why := 0, llm.Unreachable
@@ -58,12 +52,12 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			status, why = resp.StatusCode, busy(resp)
 			_ = resp.Body.Close()
 		}
-		r.log.WarnContext(req.Context(), "model request is repeated", "status", status, "wait", wait, "attempt", n+1)
-		r.told(why, wait)
-		if sleepErr := r.sleep(req.Context(), wait); sleepErr != nil {
+		r.Logger.WarnContext(req.Context(), "model request is repeated", "status", status, "wait", wait, "attempt", n+1)
+		r.out.pause(why, wait)
+		if sleepErr := r.Sleep(req.Context(), wait); sleepErr != nil {
 			return nil, sleepErr
 		}
-		r.told("", 0)
+		r.out.pause("", 0)
 		req = next
 	}
 }
@@ -79,13 +73,13 @@ func busy(resp *http.Response) llm.Fault {
 
 // wait says how long to wait, and whether waiting makes sense at all.
 func (r *retry) wait(ctx context.Context, n int, resp *http.Response) (time.Duration, bool) {
-	wait := backoff(n, r.jitter)
+	wait := backoff(n, r.Jitter)
 	if resp != nil {
-		if asked := retryAfter(resp.Header, r.now()); asked > 0 {
-			wait = asked + time.Duration(r.jitter()*float64(firstWait))
+		if asked := retryAfter(resp.Header, r.Now()); asked > 0 {
+			wait = asked + time.Duration(r.Jitter()*float64(firstWait))
 		}
 	}
-	if until, ok := ctx.Deadline(); ok && r.now().Add(wait).After(until) {
+	if until, ok := ctx.Deadline(); ok && r.Now().Add(wait).After(until) {
 		return 0, false
 	}
 	return wait, wait <= patience+firstWait

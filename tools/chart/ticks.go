@@ -74,69 +74,57 @@ func writeNumber(v, step float64) string {
 	return sign + whole
 }
 
-// timeSteps are the distances between marks that a clock or a calendar has.
+// timeSteps are the distances between marks that a clock or a calendar has, in a unit.
 var timeSteps = []struct {
-	seconds float64 // 0: whole months
-	months  int
-	layout  string
+	layout string
+	unit   float64 // seconds
+	counts []int
 }{
-	{1, 0, "15:04:05"},
-	{5, 0, "15:04:05"},
-	{15, 0, "15:04:05"},
-	{30, 0, "15:04:05"},
-	{60, 0, "15:04"},
-	{300, 0, "15:04"},
-	{900, 0, "15:04"},
-	{1800, 0, "15:04"},
-	{3600, 0, "2 Jan 15:04"},
-	{3 * 3600, 0, "2 Jan 15:04"},
-	{6 * 3600, 0, "2 Jan 15:04"},
-	{12 * 3600, 0, "2 Jan 15:04"},
-	{86400, 0, "2 Jan"},
-	{2 * 86400, 0, "2 Jan"},
-	{7 * 86400, 0, "2 Jan"},
-	{14 * 86400, 0, "2 Jan 2006"},
-	{0, 1, "Jan 2006"},
-	{0, 2, "Jan 2006"},
-	{0, 3, "Jan 2006"},
-	{0, 6, "Jan 2006"},
-	{0, 12, "2006"},
-	{0, 24, "2006"},
-	{0, 60, "2006"},
-	{0, 120, "2006"},
-	{0, 600, "2006"},
-	{0, 1200, "2006"},
-	{0, 12000, "2006"},
+	{"15:04:05", 1, []int{1, 5, 15, 30}},
+	{"15:04", 60, []int{1, 5, 15, 30}},
+	{"2 Jan 15:04", 3600, []int{1, 3, 6, 12}},
+	{"2 Jan", day, []int{1, 2, 7}},
+	{"2 Jan 2006", day, []int{14}},
+	{"Jan 2006", month, []int{1, 2, 3, 6}},
+	{"2006", month, []int{12, 24, 60, 120, 600, 1200, 12000}},
 }
 
-const month = 30.44 * 86400 // seconds, on average
+const (
+	day   = 86400
+	month = 30.44 * day // on average
+)
+
+// timeStep is the shortest distance at which an axis has not too many marks.
+func timeStep(low, high float64) (layout string, unit float64, count int) {
+	for _, s := range timeSteps {
+		layout, unit = s.layout, s.unit
+		for _, count = range s.counts {
+			if (high-low)/(unit*float64(count)) <= ticksMost {
+				return layout, unit, count
+			}
+		}
+	}
+	return layout, unit, count
+}
 
 // timeTicks marks whole hours, days, months or years, in UTC.
 func timeTicks(low, high float64) []plot.Tick {
-	step := timeSteps[len(timeSteps)-1]
-	for _, s := range timeSteps {
-		if length := s.seconds + float64(s.months)*month; (high-low)/length <= ticksMost {
-			step = s
-			break
-		}
-	}
+	layout, unit, count := timeStep(low, high)
 	var out []plot.Tick
 	add := func(v float64) bool {
 		if v >= low && v <= high {
-			out = append(out, plot.Tick{Value: v, Label: time.Unix(int64(v), 0).UTC().Format(step.layout)})
+			out = append(out, plot.Tick{Value: v, Label: time.Unix(int64(v), 0).UTC().Format(layout)})
 		}
 		return v <= high && len(out) <= 2*ticksMost
 	}
-	if step.months == 0 {
-		for v := math.Ceil(low/step.seconds) * step.seconds; add(v); v += step.seconds {
+	if step := unit * float64(count); unit != month {
+		for v := math.Ceil(low/step) * step; add(v); v += step {
 		}
 		return out
 	}
 	start := time.Unix(int64(low), 0).UTC()
-	count := start.Year()*12 + int(start.Month()) - 1
-	for count -= count % step.months; ; count += step.months {
-		if !add(float64(time.Date(count/12, time.Month(count%12+1), 1, 0, 0, 0, 0, time.UTC).Unix())) {
-			return out
-		}
+	at := start.Year()*12 + int(start.Month()) - 1
+	for at -= at % count; add(float64(time.Date(at/12, time.Month(at%12+1), 1, 0, 0, 0, 0, time.UTC).Unix())); at += count {
 	}
+	return out
 }

@@ -169,6 +169,9 @@ func shapeOf(text string) jsonShape {
 	s := jsonShape{indented: len(text)}
 	depth := 0
 	for i := 0; i < len(text); i++ {
+		if depth == 1 && s.items == 0 && strings.IndexByte(" \t\r\n}]", text[i]) < 0 {
+			s.items = 1
+		}
 		switch text[i] {
 		case '"':
 			end := stringEnd(text, i)
@@ -176,14 +179,8 @@ func shapeOf(text string) jsonShape {
 			if depth == 1 && strings.HasPrefix(rest, ":") && len(s.keys) < sectionsMost {
 				s.keys = append(s.keys, document.Section{Title: keyName(text[i:end]), At: i})
 			}
-			if depth == 1 && s.items == 0 {
-				s.items = 1
-			}
 			i = end - 1
 		case '{', '[':
-			if depth == 1 && s.items == 0 {
-				s.items = 1
-			}
 			depth++
 			s.indented += depth + 1
 		case '}', ']':
@@ -193,11 +190,6 @@ func shapeOf(text string) jsonShape {
 			s.indented += depth + 1
 			if depth == 1 {
 				s.items++
-			}
-		case ' ', '\t', '\r', '\n', ':':
-		default:
-			if depth == 1 && s.items == 0 {
-				s.items = 1
 			}
 		}
 	}

@@ -14,25 +14,19 @@ import (
 	"nod/tools"
 )
 
-// keyed is a set of rules and where the file has it.
-type keyed struct {
-	key       string
-	approvals *Approvals
+// keyed is a part of the configuration and where the file has it.
+type keyed[T any] struct {
+	key  string
+	part T
 }
 
 // rules lists the section's rules and those of every tool that is on.
-func (c *Config) rules() []keyed {
-	out := []keyed{{"approvals", &c.Approvals}}
+func (c *Config) rules() []keyed[*Approvals] {
+	out := []keyed[*Approvals]{{"approvals", &c.Approvals}}
 	for _, t := range c.toolRules() {
-		out = append(out, keyed{t.key + ".approvals", &t.rules.Approvals})
+		out = append(out, keyed[*Approvals]{t.key + ".approvals", &t.part.Approvals})
 	}
 	return out
-}
-
-// tooled is the rules of a tool and where the file has it.
-type tooled struct {
-	key   string
-	rules *ToolRules
 }
 
 // Askers lists every rule of who may ask for a tool.
@@ -42,7 +36,7 @@ func (c *Config) Askers() []string { return slices.Concat(slices.Collect(maps.Va
 func (c *Config) askers() map[string][]string {
 	out := map[string][]string{}
 	for _, t := range c.toolRules() {
-		out[t.key+".for"] = t.rules.For
+		out[t.key+".for"] = t.part.For
 	}
 	for i, s := range c.Tools.MCP {
 		out[item("tools.mcp", i)+".for"] = s.For
@@ -57,8 +51,8 @@ func (c *Config) askers() map[string][]string {
 func (c *Config) Approvers() []string {
 	var all []string
 	for _, r := range c.rules() {
-		all = append(all, r.approvals.Approvers...)
-		all = append(all, r.approvals.Escalate.Approvers...)
+		all = append(all, r.part.Approvers...)
+		all = append(all, r.part.Escalate.Approvers...)
 	}
 	for _, r := range c.Rooms {
 		all = append(all, r.Approvals.Approvers...)
@@ -79,40 +73,33 @@ type Builtin struct {
 // Builtins lists them.
 func (c *Config) Builtins() (on []Builtin) {
 	for _, t := range c.table() {
-		if t.section.IsNil() {
+		if t.part.IsNil() {
 			continue
 		}
-		keys, _ := t.section.Elem().FieldByName("Keys").Interface().(tools.Keys)
-		rules, _ := t.section.Elem().FieldByName("ToolRules").Addr().Interface().(*ToolRules)
+		keys, _ := t.part.Elem().FieldByName("Keys").Interface().(tools.Keys)
+		rules, _ := t.part.Elem().FieldByName("ToolRules").Addr().Interface().(*ToolRules)
 		on = append(on, Builtin{t.key, keys, rules})
 	}
 	return on
 }
 
-// line is one of the table of built-in tools: its key, and the section in this file.
-type line struct {
-	key     string
-	section reflect.Value
-}
-
-// table lists the lines: those fields of Tools that point to a section.
-func (c *Config) table() (all []line) {
+// table lists the built-in tools: those fields of Tools that point to a section.
+func (c *Config) table() (all []keyed[reflect.Value]) {
 	for f, v := range reflect.ValueOf(&c.Tools).Elem().Fields() {
 		if v.Kind() == reflect.Pointer {
-			all = append(all, line{f.Tag.Get("yaml"), v})
+			all = append(all, keyed[reflect.Value]{f.Tag.Get("yaml"), v})
 		}
 	}
 	return all
 }
 
 // toolRules lists the common rules of the tools that are on.
-func (c *Config) toolRules() []tooled {
-	var out []tooled
+func (c *Config) toolRules() (out []keyed[*ToolRules]) {
 	for _, t := range c.Builtins() {
-		out = append(out, tooled{"tools." + t.Name, t.Rules})
+		out = append(out, keyed[*ToolRules]{"tools." + t.Name, t.Rules})
 	}
 	for i := range c.Tools.Commands {
-		out = append(out, tooled{item("tools.commands", i), &c.Tools.Commands[i].ToolRules})
+		out = append(out, keyed[*ToolRules]{item("tools.commands", i), &c.Tools.Commands[i].ToolRules})
 	}
 	return out
 }
@@ -126,28 +113,28 @@ func (k *checker) approvals() {
 			continue
 		}
 		if own(".approvers") {
-			k.possible(r.key+".approvers", r.approvals.Approvers)
+			k.possible(r.key+".approvers", r.part.Approvers)
 		}
 		if own(".notify") {
-			k.notify(r.key+".notify", r.approvals.Notify)
+			k.notify(r.key+".notify", r.part.Notify)
 		}
 		if own(".remind") || own(".timeout") {
-			k.remind(r.key+".remind", *r.approvals)
+			k.remind(r.key+".remind", *r.part)
 		}
 		if own(".escalate") || own(".timeout") {
-			k.escalate(r.key+".escalate", *r.approvals)
+			k.escalate(r.key+".escalate", *r.part)
 		}
 		if own(".approve") || own(".deny") {
-			k.emoji(r.key, *r.approvals)
+			k.emoji(r.key, *r.part)
 		}
 		if own(".by") || own(".buttons") || own(".factor") {
-			k.ways(r.key, *r.approvals)
+			k.ways(r.key, *r.part)
 		}
 		if r.key != "approvals" && k.written(r.key+".factor_key") {
 			k.at(r.key+".factor_key", "is one file for all tools; write it in the section approvals")
 		}
 		if own(".approvers") || own(".quorum") || own(".exclude_requester") || own(".escalate") {
-			k.satisfiable(r.key, *r.approvals)
+			k.satisfiable(r.key, *r.part)
 		}
 	}
 }
@@ -315,14 +302,14 @@ func (a Approvals) channels() (ids []string) {
 // Channels lists the ids of all channels in which cards stand too.
 func (c *Config) Channels() (ids []string) {
 	for _, r := range c.rules() {
-		ids = append(ids, r.approvals.channels()...)
+		ids = append(ids, r.part.channels()...)
 	}
 	return distinct(ids)
 }
 
 // Direct says whether cards stand in direct conversations too.
 func (c *Config) Direct() bool {
-	return slices.ContainsFunc(c.rules(), func(r keyed) bool { return slices.Contains(r.approvals.Notify, notifyDM) })
+	return slices.ContainsFunc(c.rules(), func(r keyed[*Approvals]) bool { return slices.Contains(r.part.Notify, notifyDM) })
 }
 
 // deafDirectly says whether a platform hears people in certain channels only.

@@ -114,7 +114,7 @@ func (d *decoder) emptySecret(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if d.env.lenient {
-		d.unset[path] = true
+		d.doubts[path] = true
 		return
 	}
 	d.add(n.Line, path, "${%s} is empty in the environment; set it or remove the line", x.names[0])

@@ -35,8 +35,8 @@ func Default(getenv func(string) (string, bool)) *Config {
 func (c *Config) SwitchOn(key string) {
 	for _, f := range c.table() {
 		if f.key == key {
-			f.section.Set(reflect.New(f.section.Type().Elem()))
-			fill(f.section.Elem(), c.Approvals)
+			f.part.Set(reflect.New(f.part.Type().Elem()))
+			fill(f.part.Elem(), c.Approvals)
 		}
 	}
 }
@@ -64,7 +64,8 @@ func (c *Config) resolve(dir string) {
 	}
 	c.Audit.Key = absolute(dir, c.Audit.Key)
 	for _, r := range c.rules() {
-		r.approvals.FactorKey = absolute(dir, r.approvals.FactorKey)
+		r.part.FactorKey = absolute(dir, r.part.FactorKey)
+		r.part.Approve, r.part.Deny = distinct(normal(r.part.Approve)), distinct(normal(r.part.Deny))
 	}
 	for _, e := range c.Endpoints() {
 		e.BaseURL = strings.TrimRight(e.BaseURL, "/")
@@ -89,10 +90,6 @@ func (c *Config) resolve(dir string) {
 	}
 	for i := range c.Tools.MCP {
 		c.Tools.MCP[i].Place(in)
-	}
-	for _, r := range c.rules() {
-		r.approvals.Approve = distinct(normal(r.approvals.Approve))
-		r.approvals.Deny = distinct(normal(r.approvals.Deny))
 	}
 }
 

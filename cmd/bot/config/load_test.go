@@ -413,7 +413,7 @@ tools:
 	}
 	got := map[string]tools.Risk{}
 	for _, r := range c.toolRules() {
-		got[r.key] = r.rules.Risk
+		got[r.key] = r.part.Risk
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("risks (-want +got):\n%s", diff)

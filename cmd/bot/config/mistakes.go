@@ -47,14 +47,13 @@ func sorted(m []Mistake) Mistakes {
 // report collects the mistakes of one file.
 type report struct {
 	file     string
-	lines    map[string]int  // of every key that is written
-	unset    map[string]bool // keys whose value has an unset name, where that is fine
+	lines    map[string]int // of every key that is written
 	mistakes []Mistake
-	wrong    map[string]bool // keys that have a mistake already
+	doubts   map[string]bool // keys that have a mistake already, or an unset name where that is fine
 }
 
 func newReport(file string) *report {
-	return &report{file: file, lines: map[string]int{}, unset: map[string]bool{}, wrong: map[string]bool{}}
+	return &report{file: file, lines: map[string]int{}, doubts: map[string]bool{}}
 }
 
 // add notes a mistake at a line.
@@ -62,7 +61,7 @@ func (r *report) add(line int, key, text string, args ...any) {
 	if len(args) > 0 {
 		text = fmt.Sprintf(text, args...)
 	}
-	r.wrong[key] = true
+	r.doubts[key] = true
 	r.mistakes = append(r.mistakes, Mistake{r.file, max(line, 1), key, text})
 }
 
@@ -79,7 +78,7 @@ func (r *report) at(key, text string, args ...any) {
 // mistake, so that no rule applies to it.
 func (r *report) doubtful(key string) bool {
 	for ; key != ""; key = parent(key) {
-		if r.wrong[key] || r.unset[key] {
+		if r.doubts[key] {
 			return true
 		}
 	}

@@ -30,7 +30,7 @@ func (k *checker) narrower(i int) {
 	}
 	k.possible(key+".approvers", k.c.Rooms[i].Approvals.Approvers)
 	for _, r := range k.c.rules() {
-		was := *r.approvals
+		was := *r.part
 		now := k.c.Narrow(i, was)
 		for _, name := range looser(was, now) {
 			k.at(key+"."+name, "is looser than %s.%s; a room can only be stricter", r.key, name)

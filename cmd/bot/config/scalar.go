@@ -53,7 +53,7 @@ func (d *decoder) known(n *yaml.Node, path string) bool {
 		d.add(n.Line, path, "has a ${ that is not ${NAME} or ${file:PATH}; write that, or $${ for a ${ that stays")
 	}
 	if d.env.lenient && len(x.missing) > 0 && !slices.Contains(d.env.needs, path) {
-		d.unset[path] = true
+		d.doubts[path] = true
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(x.missing)) {
 			d.add(d.env.line(n.Line, name), path, "${%s} %s", name, x.missing[name])
@@ -115,8 +115,7 @@ func (d *decoder) setScalar(n *yaml.Node, v reflect.Value) (problem string) {
 // model reads parameters in that order.
 func (d *decoder) raw(n *yaml.Node, v reflect.Value, path string) {
 	before := len(d.mistakes)
-	text := d.json(n, path)
-	if len(d.mistakes) == before && !d.unset[path] {
+	if text := d.json(n, path); len(d.mistakes) == before && !d.doubts[path] {
 		v.Set(reflect.ValueOf(json.RawMessage(text)))
 	}
 }
