@@ -110,12 +110,20 @@ func (d *decision) jotting() do.Action {
 	return nil
 }
 
+// here is a text of ours as it reads in this place: a direct conversation is no channel.
+func (d *decision) here(text string) string {
+	if !d.log.claim.Direct {
+		return text
+	}
+	return strings.ReplaceAll(text, "this channel", "this conversation")
+}
+
 // stay says how many facts `forget` leaves.
-func stay(facts int) string {
+func (d *decision) stay(facts int) string {
 	if facts == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Facts of this channel that stay: %d; `facts` lists them.", facts)
+	return fmt.Sprintf(d.here(" Facts of this channel that stay: %d; `facts` lists them."), facts)
 }
 
 // unfitFact says why a text can't be written down for somebody.
@@ -187,7 +195,7 @@ func (d *decision) factReply(c *thread.Command) string {
 	case c.Word == "forget fact":
 		return fmt.Sprintf("Fact %d is forgotten.", b.Number)
 	case b.Refused != "":
-		return notWritten + b.Refused
+		return notWritten + d.here(b.Refused)
 	}
 	text := memory.Forgotten
 	if f := d.log.Book.Fact(b.Number, b.Name); f != nil {
@@ -202,9 +210,9 @@ func (d *decision) factsReply() string {
 	case d.log.Book == nil:
 		return textNoFacts
 	case len(d.log.Book.Facts) == 0:
-		return textNothingYet
+		return d.here(textNothingYet)
 	}
-	return "Facts of this channel:\n- " + strings.Join(FactLines(d.log.Book), "\n- ")
+	return d.here("Facts of this channel:\n- ") + strings.Join(FactLines(d.log.Book), "\n- ")
 }
 
 // FactLines writes the facts of a book, a line each.

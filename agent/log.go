@@ -42,6 +42,8 @@ type Claim struct {
 	// Proven says whether this process knows, of a card from an earlier process, that it
 	// shows no more than the log; by its [thread.Thread.Proof]. nil: of all cards.
 	Proven func(proof string) bool
+	// Direct says that the thread is the direct conversation with one person.
+	Direct bool
 	// Facts is the channel's book where what was done is looked at again: prompts then show
 	// the facts that the log names, and nothing is recorded of them. nil: the book is read
 	// when it is needed.

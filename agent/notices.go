@@ -17,7 +17,7 @@ func (d *decision) notices() do.Action {
 	for _, f := range d.thread.Inbox.Forgot {
 		key := fmt.Sprintf("forgot/%d", f.Seq)
 		if !d.thread.Has(key) {
-			return d.sayNotice(key, f.Ref, textForgot+stay(f.Facts), f.Seq)
+			return d.sayNotice(key, f.Ref, textForgot+d.stay(f.Facts), f.Seq)
 		}
 	}
 	if act := d.scheduling(); act != nil {

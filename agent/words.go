@@ -67,7 +67,7 @@ func (d *decision) replyTo(c *thread.Command) string {
 	case "facts":
 		return d.factsReply()
 	case "forget what":
-		return textForgetWhat
+		return d.here(textForgetWhat)
 	case "model":
 		return d.modelReply(c)
 	case "skills":
@@ -117,7 +117,7 @@ func (d *decision) help(c *thread.Command) string {
 			"allow": grants, "schedules": d.agent.Schedules.Thread > 0, "facts": d.agent.Facts.Most > 0, "skills": len(d.agent.Skills) > 0, "model": len(d.agent.Models) > 0, "alerts": len(d.agent.Alerts) > 0,
 		}[w.Name]
 		if w.Help != "" && (here || !conditional) {
-			b.WriteString("- " + w.Help + "\n")
+			b.WriteString("- " + d.here(w.Help) + "\n")
 		}
 	}
 	b.WriteString("\n")

@@ -31,6 +31,9 @@ type Unable struct{}
 // Able lists no ability.
 func (Unable) Able() Able { return Able{} }
 
+// Direct says that no thread is the direct conversation with one person.
+func (Unable) Direct(ThreadID) bool { return false }
+
 // Stood does not know.
 func (Unable) Stood(MessageRef) time.Time { return time.Time{} }
 

@@ -125,8 +125,6 @@ func (s square) People(ctx context.Context, thread chat.ThreadID, rule string, m
 	return who, len(unknown) == 0, err
 }
 
-func (square) Direct(chat.ThreadID) bool { return false }
-
 func (square) Partner(context.Context, chat.ThreadID) chat.UserID { return "" }
 
 // Place opens every place but one that is closed, or of a person who takes no messages.

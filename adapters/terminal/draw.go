@@ -66,6 +66,9 @@ func (a *Adapter) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, 
 // Able is what the live part of the screen is for.
 func (a *Adapter) Able() chat.Able { return chat.Able{Grows: true} }
 
+// Direct implements run.Platform: one person writes in a terminal.
+func (a *Adapter) Direct(chat.ThreadID) bool { return true }
+
 // Grow shows what is being written, in the live part of the screen. Elsewhere
 // nothing is shown: what is written there once must be whole.
 func (a *Adapter) Grow(_ chat.ThreadID, posts []chat.Post) {

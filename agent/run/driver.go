@@ -143,7 +143,7 @@ func (d *driver) read() *agent.Log {
 }
 
 func (d *driver) claim() agent.Claim {
-	c := agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
+	c := agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now, Direct: d.platform.Direct(d.thread)}
 	if d.platform.Able().Reads {
 		c.Proven = d.proven
 	}

@@ -57,6 +57,8 @@ type Members interface {
 // [chat.Unable] stands for the rest.
 type Platform interface {
 	Able() chat.Able
+	// Direct says whether a thread is the direct conversation with one person.
+	Direct(thread chat.ThreadID) bool
 	Drawer
 	Members
 	// Stood is since when a message of the bot's stands, by the clock of

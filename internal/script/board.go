@@ -290,6 +290,9 @@ func (b *Board) Able() chat.Able {
 	return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true, Wordless: b.Wordless, Channel: func(string) bool { return true }}
 }
 
+// Direct implements run.Platform.
+func (b *Board) Direct(chat.ThreadID) bool { return b.DM }
+
 // Stood implements run.Platform.
 func (b *Board) Stood(ref chat.MessageRef) time.Time {
 	b.mu.Lock()
