@@ -45,6 +45,9 @@ const NotRecorded = "not recorded"
 // Replay decides a recorded turn again, and returns the differences. An error is the
 // model's, or means that this build can't replay the turn.
 func (l *Lab) Replay(ctx context.Context, r *Recorded) (Difference, error) {
+	here := *l
+	here.Agent = l.Agent.In(r.Place)
+	l = &here
 	var now Outcome
 	var err error
 	switch l.Mode {

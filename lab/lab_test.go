@@ -26,6 +26,7 @@ func replay(t testing.TB, l *lab.Lab, threads map[chat.ThreadID][]memory.Entry) 
 			t.Fatalf("%v can't be read", id)
 		}
 		for _, turn := range turns {
+			turn.Place = "board:c"
 			d, err := l.Replay(t.Context(), turn)
 			if err != nil {
 				t.Fatalf("%v turn %d: %v", id, turn.Turn, err)
@@ -180,6 +181,9 @@ func otherRules(t *testing.T, a *agent.Agent, threads map[chat.ThreadID][]memory
 		{"taint off", func(a *agent.Agent) { a.Taint = false }, 25, 5, "5 calls would have run unasked"},
 		{"deploy is auto", risk("deploy", policy.Auto), 5, 25, "25 calls would have run unasked"},
 		{"deploy is refused", risk("deploy", policy.Never), 5, 25, "nothing that was asked for or refused would have run unasked"},
+		{"there is no deploy in the room", func(a *agent.Agent) {
+			a.Rooms = map[string]agent.Room{"board:c": {Without: map[string]bool{"deploy": true}}}
+		}, 5, 25, "nothing that was asked for or refused would have run unasked"},
 		// Every note: of five stories six each, of five deployments and plans one each.
 		{"note asks", risk("note", policy.Ask), 30 + 30 + 5 + 5, 30 + 5 + 5, "nothing that was asked"},
 		{"look asks", risk("look", policy.Ask), 30 + 10 + 5 + 10 + 5, 5 + 5 + 10 + 5, "nothing that was asked"},

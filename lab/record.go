@@ -16,6 +16,7 @@ type Recorded struct {
 	Turn   uint64
 	At     time.Time
 	Facts  *memory.Book // of its channel, as they are now
+	Place  string       // its channel, as [agent.Agent.Rooms] has it
 
 	entries []memory.Entry // of the whole thread, in order
 	opened  memory.Opened

@@ -242,10 +242,15 @@ func TestThread(t *testing.T) {
 			}
 		}
 	}
-	texts := openOffice(t, func(o *Options) { o.Texts = true })
+	roomy := *brain
+	roomy.Rooms = map[string]agent.Room{"slack:C1": {Instructions: "Here be kind.", Without: map[string]bool{"deploy": true}}}
+	texts := openOffice(t, func(o *Options) { o.Texts, o.Agent = true, func() *agent.Agent { return &roomy } })
 	thread = texts.ask(1)
 	page := texts.get(threadURL(thread, 1))
-	holds(t, page, "deploy, the password is ***", "Be brief.")
+	holds(t, page, "deploy, the password is ***", "Be brief.", "Here be kind.")
+	if strings.Contains(page, "Tools: ") {
+		t.Error("a room's thread is shown with a tool that is not there")
+	}
 	for _, page := range []string{page, texts.get(threadURL(thread, 0)), texts.get("/waiting")} {
 		if strings.Contains(page, "hunter2") {
 			t.Error("a page shows a secret")

@@ -196,7 +196,7 @@ func (p *Page) moment(thread chat.ThreadID, log []memory.Entry, facts *memory.Bo
 	}
 	m.At = log[i].Seq
 	p.timeline(&m, thread, log, i)
-	p.replay(&m, log[:i+1], facts)
+	p.replay(&m, thread, log[:i+1], facts)
 	return m
 }
 
@@ -219,7 +219,7 @@ func (p *Page) timeline(m *moment, thread chat.ThreadID, log []memory.Entry, i i
 
 // replay decides anew. A log that package agent can't be asked about is a fault that is
 // shown and hides nothing else.
-func (p *Page) replay(m *moment, log []memory.Entry, facts *memory.Book) {
+func (p *Page) replay(m *moment, thread chat.ThreadID, log []memory.Entry, facts *memory.Book) {
 	defer func() {
 		if r := recover(); r != nil {
 			m.Trouble = "this part of the log can't be decided on"
@@ -231,7 +231,7 @@ func (p *Page) replay(m *moment, log []memory.Entry, facts *memory.Book) {
 	for _, l := range here[max(0, len(here)-mostLines):] {
 		m.Lines = append(m.Lines, p.line(l))
 	}
-	a := p.o.Agent()
+	a := p.o.Agent().In(p.o.Limits.Place(thread))
 	m.Decision = p.decision(a.Next(then))
 	call, ok := a.Prompt(then)
 	if !ok {

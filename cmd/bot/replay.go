@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,19 +118,35 @@ func (c replayCommand) confirm(ctx context.Context, cfg *config.Config, a *agent
 	}
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "replay: %d turns of %d threads, %d model calls. ", n.turns, n.threads, n.calls)
-	if cfg.Offline() {
+	away := destinations(cfg)
+	if len(away) == 0 {
 		out.WriteString("The recorded texts stay on this machine: the model is the built-in demo, a script. ")
 	} else {
-		fmt.Fprintf(out, "The recorded texts go to %s, model %s%s. ", host(cfg.LLM.BaseURL), cfg.LLM.Model, n.price(a.Prices))
+		fmt.Fprintf(out, "The recorded texts go to %s%s. ", strings.Join(away, ", or "), n.price(a.Prices))
 	}
 	out.WriteString("No tool runs, nothing is posted, nothing is changed.\n")
-	if _, err := io.WriteString(env.Err, out.String()); err != nil || c.Yes || cfg.Offline() || n.turns == 0 {
+	if _, err := io.WriteString(env.Err, out.String()); err != nil || c.Yes || len(away) == 0 || n.turns == 0 {
 		return err == nil, err
 	}
 	if err := env.agreed(); err != nil {
 		return false, fmt.Errorf("replay: %w, to send the texts", err)
 	}
 	return true, nil
+}
+
+// destinations are the models that a thread, a room or the file may choose, but for the
+// built-in one.
+func destinations(cfg *config.Config) (out []string) {
+	add := func(key string, e config.Endpoint) {
+		if !offline(cfg, key, e) {
+			out = append(out, host(e.BaseURL)+", model "+e.Model)
+		}
+	}
+	add("llm", cfg.LLM.Endpoint)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
+		add("models."+name, cfg.Models[name].Endpoint)
+	}
+	return out
 }
 
 // agreed asks whether to go on.

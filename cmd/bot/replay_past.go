@@ -59,13 +59,14 @@ func (p *past) threads(ctx context.Context, do func(chat.ThreadID, []memory.Entr
 // turns goes through the turns that are meant, a thread at a time.
 func (p *past) turns(ctx context.Context, do func([]*lab.Recorded)) error {
 	return p.threads(ctx, func(thread chat.ThreadID, entries []memory.Entry) error {
-		facts, err := memory.ReadBook(ctx, p, run.Limits{Channel: channelOf}.Place(thread))
+		place := run.Limits{Channel: channelOf}.Place(thread)
+		facts, err := memory.ReadBook(ctx, p, place)
 		if err != nil {
 			return err
 		}
 		turns, ok := lab.Read(thread, entries, p.scope.since)
 		for _, t := range turns {
-			t.Facts = facts
+			t.Facts, t.Place = facts, place
 		}
 		if !ok {
 			p.log.Warn("a thread holds what this build can't read, and is left out", "thread", thread.String())
