@@ -268,7 +268,6 @@ func (a *Adapter) signedIn(ctx context.Context) error {
 	}
 }
 
-// me is the bot's user.
 func (a *Adapter) me(ctx context.Context) (api.User, error) {
 	if me := a.self.who(); me.ID != "" {
 		return me, nil

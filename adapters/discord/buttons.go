@@ -156,7 +156,6 @@ func (a *Adapter) pressed(ctx context.Context, in api.Interaction) error {
 	return a.takeClick(ctx, in, front.Sent{Click: c}, func(ctx context.Context) (front.Answer, error) { return a.Click(ctx, c) })
 }
 
-// filled takes in a form.
 func (a *Adapter) filled(ctx context.Context, in api.Interaction) error {
 	if strings.HasPrefix(in.Data.CustomID, aboutForm+"|") {
 		return a.askedAbout(ctx, in, in.Data.CustomID)
@@ -211,7 +210,6 @@ type aside struct {
 	answered chan struct{} // closed once it has its first answer, before which it takes no other
 }
 
-// tokenStays is how long an interaction takes further answers.
 const tokenStays = 14 * time.Minute
 
 // clickOn is who clicked, and on which message; or a command.
@@ -309,7 +307,6 @@ func (a *Adapter) same(ref chat.MessageRef, p layout.Part) bool {
 	return false
 }
 
-// slowAfter is how long somebody waits for an answer before it pings them.
 const slowAfter = 20 * time.Second
 
 // callBack has an answer ping whoever asked, if they had to wait for it: as the

@@ -90,16 +90,10 @@ func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 		return a.halt(ctx, in, p, api.UserOf(*in.User, in.Member))
 	}
 	text := in.Data.Name
-	for _, name := range []string{"switch", "name", "number"} {
-		if v := in.Option(name); v != "" {
-			text += " " + v
+	for _, option := range [][2]string{{"switch", " "}, {"name", " "}, {"number", " "}, {"text", ": "}, {"fact", " fact "}} {
+		if v := in.Option(option[0]); v != "" {
+			text += option[1] + v
 		}
-	}
-	if v := in.Option("text"); v != "" {
-		text += ": " + v
-	}
-	if v := in.Option("fact"); v != "" {
-		text += " fact " + v
 	}
 	m := chat.Message{Ref: api.RefOf(p, in.ID), From: api.UserOf(*in.User, in.Member), Text: chat.Flat(text), Sent: api.SentAt(in.ID)}
 	if err := a.promise(ctx, in, false); err != nil {
@@ -124,7 +118,6 @@ func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 	return comes(ctx)
 }
 
-// halt stops the running turn.
 func (a *Adapter) halt(ctx context.Context, in api.Interaction, p api.Place, by chat.User) error {
 	if err := a.promise(ctx, in, false); err != nil {
 		return err
@@ -179,7 +172,6 @@ func (a *Adapter) show(ctx context.Context, in api.Interaction, text string, alo
 	return nil
 }
 
-// join makes the bot a member of a thread.
 func (a *Adapter) join(ctx context.Context, thread string) {
 	err := a.rest.Call(ctx, api.Request{Method: "PUT", Path: "/channels/{}/thread-members/@me", IDs: []string{thread}, Priority: outbox.Answer})
 	if err != nil {
@@ -206,7 +198,6 @@ func (a *Adapter) askAbout(ctx context.Context, in api.Interaction) error {
 
 const aboutForm = "about"
 
-// askedAbout shows the question about a message, and puts it with the message.
 func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction, id string) error {
 	parts := strings.Split(id, "|")
 	if len(parts) != 4 || parts[2] != in.ChannelID {

@@ -78,7 +78,6 @@ func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	return out, nil
 }
 
-// noFile says why a file is not there.
 func noFile(p chat.Post, mark, why string) string {
 	return "The file " + markdown.Inline(chat.MarkedName(p.File.Name, mark)) + " can't be shown: " + why + "."
 }

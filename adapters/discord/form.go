@@ -23,7 +23,6 @@ import (
 // (https://discord.com/developers/docs/components/reference).
 var tight = forms.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100, Title: 45, Card: layout.MostOnCard}
 
-// answer answers a click or a form.
 func (a *Adapter) answer(ctx context.Context, in api.Interaction, ans front.Answer, filled []forms.Filled) error {
 	if ans.Form != nil {
 		return a.openForm(ctx, in, *ans.Form)
@@ -60,7 +59,6 @@ func hadWritten(filled []forms.Filled) string {
 	return "\n\nYou had written:\n" + dialect.Fence("", dialect.Shorten(dialect.Exact(strings.Join(lines, "\n")), 1000))
 }
 
-// openForm answers a click with a form.
 func (a *Adapter) openForm(ctx context.Context, in api.Interaction, f front.Form) error {
 	_, err := a.reply(ctx, in, answerForm, modal(f))
 	if api.Code(err) == api.CodeBadForm && f.Args != "" { // it may know no boxes yet

@@ -17,7 +17,6 @@ import (
 // This file decides which messages are for the bot, and makes them messages
 // that the rest of the program understands.
 
-// errNotOurs is for what is none of the bot's business.
 var errNotOurs = errors.New("not for the bot")
 
 // way is where a message is to be answered.
@@ -220,7 +219,6 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	return nil
 }
 
-// alert takes a message that is an alert.
 func (a *Adapter) alert(ctx context.Context, m api.Message) (ours bool, err error) {
 	if !a.written(m) || a.asked(m) != nil || !m.Author.Bot && m.WebhookID == "" || a.o.Alerts == nil {
 		return false, nil

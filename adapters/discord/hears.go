@@ -31,7 +31,6 @@ func (a *Adapter) hears(ctx context.Context, m api.Message, w way) (bool, error)
 	return heard, err
 }
 
-// unservedText says which key to set.
 func unservedText(guild string) string {
 	return "I am not set up for this server. Whoever runs me can add it: `discord.guilds: [\"" + guild + "\"]`."
 }

@@ -18,7 +18,6 @@ import (
 // pageSize is the most messages that Discord gives at once.
 const pageSize = 100
 
-// span is a part of a channel.
 type span struct {
 	channel  string
 	after    string // exclusive

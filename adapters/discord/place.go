@@ -134,7 +134,6 @@ func (a *Adapter) makeThread(ctx context.Context, p api.Place, title string) (ho
 	return h, err
 }
 
-// makeNamed makes the thread of a message under a name.
 func (a *Adapter) makeNamed(ctx context.Context, p api.Place, name string) (made api.Channel, err error) {
 	err = a.Repeat(ctx, func() error {
 		return a.rest.Call(ctx, api.Request{
@@ -178,7 +177,6 @@ func (a *Adapter) bring(ctx context.Context, thread, user string) {
 	}
 }
 
-// openThreads makes threads until ctx is done.
 func (a *Adapter) openThreads(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -207,7 +205,6 @@ const (
 	unnamed   = "Conversation"
 )
 
-// threadName makes a thread's name of a question.
 func threadName(question string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
 	if name := dialect.Shorten(chat.Flat(markdown.Plain(line)), mostTitle); name != "" {

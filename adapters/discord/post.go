@@ -20,7 +20,6 @@ import (
 	"nod/front"
 )
 
-// sending is a post on its way.
 type sending struct {
 	a        *Adapter
 	thread   chat.ThreadID

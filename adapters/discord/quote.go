@@ -114,7 +114,6 @@ func framedIn(m api.Message) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n")
 }
 
-// says is what an embed shows, a line each.
 func (e embed) says() []string {
 	lines := []string{e.Author.Name, e.Title, e.URL, e.Text}
 	for _, f := range e.Fields {

@@ -31,7 +31,6 @@ const (
 	promiseToChange = 6
 )
 
-// interact answers a click or a command.
 func (a *Adapter) interact(ctx context.Context, in api.Interaction) {
 	var err error
 	switch in.Type {
@@ -66,7 +65,6 @@ func notice(err error) page {
 	return newPage(said.Notice())
 }
 
-// page is what an interaction is answered with.
 type page struct {
 	Content    string       `json:"content"`
 	Components []any        `json:"components"`
@@ -97,7 +95,6 @@ func (a *Adapter) respondWith(ctx context.Context, in api.Interaction, kind int,
 	return m, err
 }
 
-// reply makes the call that gives the first answer.
 func (a *Adapter) reply(ctx context.Context, in api.Interaction, kind int, data any) (*api.Message, error) {
 	answer := map[string]any{"type": kind}
 	if data != nil {
@@ -176,7 +173,6 @@ func (a *Adapter) promise(ctx context.Context, in api.Interaction, change bool) 
 	return a.respond(ctx, in, answerPromise, map[string]any{"flags": api.Ephemeral})
 }
 
-// stepsPage reads steps from the store and writes a page of them.
 func (a *Adapter) stepsPage(ctx context.Context, want layout.Shows) page {
 	ans, err := a.Click(ctx, front.Click{Verb: front.Show, Thread: api.ThreadID(want.Place), Turn: want.Turn})
 	if err != nil {

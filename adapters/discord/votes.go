@@ -197,7 +197,6 @@ func (a *Adapter) reactedTo(ctx context.Context, r *api.Reaction) (m api.Message
 	return m, err
 }
 
-// user looks a person up.
 func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
 	u, err := api.Get[api.User](ctx, a.rest, outbox.Answer, "/users/{}", id)
 	if err != nil {
@@ -227,7 +226,7 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 			continue
 		}
 		for _, burst := range []string{"0", "1"} {
-			who, err := a.whoReacted(ctx, emojiOn{channel, p.Ref.ID, r.Emoji.Key(), burst}, priority)
+			who, err := a.whoReacted(ctx, []string{channel, p.Ref.ID, r.Emoji.Key()}, burst, priority)
 			if err != nil {
 				return nil, asGone(err)
 			}
@@ -262,23 +261,19 @@ func (a *Adapter) find(ctx context.Context, ref chat.MessageRef, priority outbox
 	return m, channel, asGone(err)
 }
 
-// message asks for a message.
 func (a *Adapter) message(ctx context.Context, channel, id string, priority outbox.Priority) (m api.Message, err error) {
 	return api.Get[api.Message](ctx, a.rest, priority, "/channels/{}/messages/{}", channel, id)
 }
 
-// emojiOn is an emoji on a message. The kind of a super reaction is "1", else "0".
-type emojiOn struct{ channel, message, emoji, kind string }
-
-// whoReacted lists the people who put an emoji on a message.
-func (a *Adapter) whoReacted(ctx context.Context, on emojiOn, priority outbox.Priority) ([]api.User, error) {
+// whoReacted lists the people who put an emoji on a message: on is the channel, the message
+// and the emoji. The kind of a super reaction is "1", else "0".
+func (a *Adapter) whoReacted(ctx context.Context, on []string, kind string, priority outbox.Priority) ([]api.User, error) {
 	var out []api.User
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "type": {on.kind}}
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "type": {kind}}
 	for range mostPages {
 		var page []api.User
 		err := a.rest.Call(ctx, api.Request{
-			Method: "GET", Path: "/channels/{}/messages/{}/reactions/{}", IDs: []string{on.channel, on.message, on.emoji}, Query: query,
-			Priority: priority, Answer: &page,
+			Method: "GET", Path: "/channels/{}/messages/{}/reactions/{}", IDs: on, Query: query, Priority: priority, Answer: &page,
 		})
 		if err != nil {
 			return nil, err

@@ -28,7 +28,6 @@ type remarks struct {
 	left  map[string]leaving // by message
 }
 
-// leaving is a message that goes away.
 type leaving struct {
 	timer  *time.Timer
 	remove func(within time.Duration)
@@ -90,7 +89,6 @@ func (a *Adapter) sayBriefly(ctx context.Context, m remark) (string, error) {
 	return said.ID, nil
 }
 
-// request is the call that makes the message.
 func (m remark) request(answer any) api.Request {
 	b := m.part.Change()
 	if m.on != "" {
@@ -103,7 +101,6 @@ func (m remark) request(answer any) api.Request {
 	return api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.channel}, Body: b, Priority: m.priority, Answer: answer}
 }
 
-// erase removes a message of the bot's.
 func (a *Adapter) erase(ctx context.Context, channel, id string) {
 	r := api.Request{Method: "DELETE", Path: "/channels/{}/messages/{}", IDs: []string{channel, id}, Priority: outbox.Low}
 	if err := a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {

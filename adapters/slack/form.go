@@ -45,7 +45,6 @@ type kept struct {
 	Answer  string `json:"answer,omitempty"`
 }
 
-// formView writes a form.
 func formView(f front.Form) (slackgo.ModalViewRequest, error) {
 	k := kept{Thread: f.Thread.String(), Call: f.Call, Digest: f.Digest}
 	if f.Verb == front.Bad {

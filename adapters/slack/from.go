@@ -21,7 +21,6 @@ import (
 // spoken are the subtypes of messages that somebody wrote; "" is most of them.
 var spoken = []string{"", "file_share", "thread_broadcast", "me_message", "bot_message"}
 
-// errNotOurs is for what is none of the bot's business.
 var errNotOurs = errors.New("not for the bot")
 
 // author says who wrote a message, and whether the bot listens to them at all.
@@ -42,7 +41,6 @@ func (a *Adapter) own(ev api.Event) bool {
 	return a.isMe(ev.User) || a.isMe(ev.BotID)
 }
 
-// routed is where a message belongs.
 type routed struct {
 	thread chat.ThreadID
 	st     *chat.Standing // what is known of the thread, where that was asked
@@ -138,7 +136,6 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 	return a.Put(fresh, err)
 }
 
-// alert takes a message that is an alert.
 func (a *Adapter) alert(ctx context.Context, ev api.Event) (ours bool, err error) {
 	if _, bot, _ := a.author(ev); !bot || a.own(ev) || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
 		return false, nil
@@ -315,7 +312,6 @@ func (a *Adapter) patience(ev api.Event) time.Duration {
 	return most
 }
 
-// isMe says whether an id is the bot's.
 func (a *Adapter) isMe(id string) bool {
 	who := a.who()
 	return id != "" && (id == who.UserID || id == who.BotID)

@@ -117,7 +117,6 @@ func (a *Adapter) learn(ctx context.Context, most time.Duration, ids []string) {
 	_ = g.Wait()
 }
 
-// channel looks the name of a channel up.
 func (a *Adapter) channel(ctx context.Context, id string) string {
 	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, error) {
 		c, err := a.web.Channel(ctx, id, outbox.Low)

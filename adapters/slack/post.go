@@ -15,7 +15,6 @@ import (
 	"nod/front"
 )
 
-// sending is a post on its way.
 type sending struct {
 	a        *Adapter
 	thread   chat.ThreadID
@@ -25,7 +24,6 @@ type sending struct {
 	files    []shared       // files of the bot's that are there
 }
 
-// version is that of the steps.
 func (s *sending) version() uint64 {
 	if s.post.Steps != nil {
 		return s.post.Steps.Version
@@ -144,7 +142,6 @@ func (s *sending) look(ctx context.Context) error {
 	return nil
 }
 
-// filesOf are the files of a message.
 func filesOf(ev api.Event) []file {
 	var files []file
 	if len(ev.Files) == 0 || json.Unmarshal(ev.Files, &files) != nil {
@@ -153,7 +150,6 @@ func filesOf(ev api.Event) []file {
 	return files
 }
 
-// markOf reads the metadata of a message of the bot's.
 func markOf(ev api.Event) (m layout.Metadata, ok bool) {
 	ok = len(ev.Metadata) > 0 && json.Unmarshal(ev.Metadata, &m) == nil && m.Type == layout.Mark && m.Payload.Key != ""
 	return m, ok

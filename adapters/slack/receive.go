@@ -89,7 +89,6 @@ func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(answer
 	a.lanes.Run(ctx, where, a.patience(ev), func(ctx context.Context) { a.accept(ctx, c, ev, ack) })
 }
 
-// accept puts an event and acknowledges it.
 func (a *Adapter) accept(ctx context.Context, c api.Callback, ev api.Event, ack func(answer any)) {
 	err := a.put(ctx, c, ev)
 	switch {
@@ -105,7 +104,6 @@ func (a *Adapter) accept(ctx context.Context, c api.Callback, ev api.Event, ack 
 	}
 }
 
-// put has an event do what it means.
 func (a *Adapter) put(ctx context.Context, c api.Callback, ev api.Event) error {
 	switch ev.Type {
 	case "app_mention":

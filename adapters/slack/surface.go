@@ -42,7 +42,6 @@ const (
 	newerID = "nod_newer"
 )
 
-// show makes the call that shows a view.
 func (a *Adapter) show(ctx context.Context, method string, args url.Values, view any, p outbox.Priority) error {
 	raw, err := json.Marshal(view)
 	if err != nil {
@@ -52,7 +51,6 @@ func (a *Adapter) show(ctx context.Context, method string, args url.Values, view
 	return a.web.Call(ctx, api.Request{Method: method, Args: args, Priority: p})
 }
 
-// stepsWindow writes a page of steps, with buttons to those beside it.
 func stepsWindow(value string, pages [][]slackgo.Block, n int) slackgo.ModalViewRequest {
 	n = max(0, min(n, len(pages)-1))
 	blocks := pages[n]

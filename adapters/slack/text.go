@@ -13,7 +13,6 @@ import (
 // entities (https://docs.slack.dev/messaging/formatting-message-text). This
 // file makes them words.
 
-// words finds the names for ids.
 type words struct {
 	self    func(id string) bool // it is the bot; nil: none is
 	user    func(id string) string
@@ -42,7 +41,6 @@ func mentions(text string, isMe func(id string) bool) (me, others bool) {
 	return me, others || subteam.MatchString(text)
 }
 
-// mentioned lists the people that a text mentions.
 func mentioned(text string) []string {
 	var out []string
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
@@ -136,7 +134,6 @@ func normal(text string) string {
 
 var marks = strings.NewReplacer("*", "", "_", "", "~", "", "`", "")
 
-// dug collects the text of blocks or of an attachment.
 func dug(raw json.RawMessage) string {
 	var v any
 	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil {
@@ -145,7 +142,6 @@ func dug(raw json.RawMessage) string {
 	return strings.Join(hidden(nil, v, 0), "\n")
 }
 
-// mostHidden bounds what is dug out of blocks.
 const mostHidden = 200
 
 // hidden collects the strings that blocks and attachments show.

@@ -28,7 +28,6 @@ import (
 // block), and is refused while Slack is still at work on the upload. The comment
 // of an upload and the text for those who don't see it are for people to read.
 
-// upload is a file that goes out.
 type upload struct {
 	mark  string // by which its name is known again; the name itself where nothing else can have it
 	name  string
@@ -82,7 +81,6 @@ func (s *sending) sendFile(ctx context.Context) (string, error) {
 	}
 }
 
-// line posts a remark in place of the file.
 func (s *sending) line(ctx context.Context, text string) (string, error) {
 	return s.send(ctx, 0, layout.Part{{Text: layout.Escape(text), Plain: true}})
 }
@@ -146,7 +144,6 @@ func (s *sending) store(ctx context.Context, u upload) (string, error) {
 	return slot.ID, s.a.web.Put(ctx, slot.URL, u.data)
 }
 
-// complete makes an upload visible in the thread.
 func (s *sending) complete(ctx context.Context, id, title string) error {
 	files, err := json.Marshal([]map[string]string{{"id": id, "title": title}})
 	if err != nil {

@@ -54,7 +54,6 @@ type working struct {
 	stop  context.CancelFunc
 }
 
-// sign is what a thread shows.
 type sign struct {
 	now     chat.Work
 	timer   *time.Timer // until it is shown first
@@ -143,7 +142,6 @@ func (w *working) forget(thread chat.ThreadID, s *sign) {
 	}
 }
 
-// told is one call.
 type told struct {
 	session bool
 	says    string // the status

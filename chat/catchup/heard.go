@@ -10,14 +10,11 @@ package catchup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"nod/chat"
 )
@@ -30,7 +27,7 @@ type Heard struct {
 	platform string
 	back     time.Duration
 	now      func() time.Time
-	one      singleflight.Group // listing of all threads, which takes a while where there are very many
+	listing  chan struct{} // has room for one: listing all threads takes a while where there are very many
 
 	mu    sync.Mutex
 	marks []chat.Watermark
@@ -61,7 +58,7 @@ type Watermarks = func(ctx context.Context, platform string, since time.Time, mo
 
 // NewHeard makes a Heard that asks list, and looks so far back.
 func NewHeard(list Watermarks, platform string, back time.Duration, now func() time.Time) *Heard {
-	return &Heard{list: list, platform: platform, back: back, now: now}
+	return &Heard{list: list, platform: platform, back: back, now: now, listing: make(chan struct{}, 1)}
 }
 
 // Note notes the positions of all threads at the beginning of a gap. If an earlier gap
@@ -79,32 +76,22 @@ func (h *Heard) Note(ctx context.Context) error {
 	return err
 }
 
-// listAll lists the positions of all threads. Callers meanwhile wait for the same
-// listing, as long as their own context allows. A listing that its caller gave up is
-// made again.
+// listAll lists the positions of all threads, and notes the list. Callers meanwhile wait for
+// it, as long as their own context allows, and list themselves where it failed.
 func (h *Heard) listAll(ctx context.Context) ([]chat.Watermark, error) {
-	for {
-		listed := h.one.DoChan("", func() (any, error) { return h.noteAll(ctx) })
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("list threads: %w", ctx.Err())
-		case r := <-listed:
-			givenUp := errors.Is(r.Err, context.Canceled) || errors.Is(r.Err, context.DeadlineExceeded)
-			if givenUp && r.Shared && ctx.Err() == nil {
-				continue
-			}
-			marks, _ := r.Val.([]chat.Watermark)
-			return marks, r.Err
-		}
+	select {
+	case h.listing <- struct{}{}:
+		defer func() { <-h.listing }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("list threads: %w", ctx.Err())
 	}
-}
-
-// noteAll lists all threads and notes the list.
-func (h *Heard) noteAll(ctx context.Context) ([]chat.Watermark, error) {
 	at := h.now()
 	h.mu.Lock()
-	room := h.most
+	marks, known, room := h.marks, h.known, h.most
 	h.mu.Unlock()
+	if known {
+		return marks, nil
+	}
 	marks, err := h.since(ctx, at.Add(-h.back), room)
 	if err != nil {
 		return nil, err

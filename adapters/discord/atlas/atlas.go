@@ -37,7 +37,6 @@ type Atlas struct {
 	names   bounded.Map[string, string]    // of channels that were asked for
 }
 
-// spot is a channel or thread.
 type spot struct {
 	guild, parent, last int64
 	owner               int64  // of a thread
@@ -59,7 +58,6 @@ func (s spot) may() (int64, bool) {
 	return int64(s.packed & (unknown - 1)), s.packed&unknown == 0
 }
 
-// land is a guild.
 type land struct {
 	owner    string
 	tier     int // of its boosts
@@ -76,7 +74,6 @@ func New(who func() api.User, me func(context.Context) (api.User, error), rest *
 	}
 }
 
-// self is the bot's user id.
 func (t *Atlas) self() string { return t.who().ID }
 
 // textID writes an id; none is "".

@@ -159,4 +159,8 @@ func (g *Gateway) Start(ctx context.Context) (Start, error) {
 }
 
 // Refresh has the next [Gateway.Start] ask anew.
-func (g *Gateway) Refresh() { g.starts.expire() }
+func (g *Gateway) Refresh() {
+	g.starts.mu.Lock()
+	defer g.starts.mu.Unlock()
+	g.starts.at = time.Time{}
+}

@@ -103,7 +103,6 @@ func (s *shard) bookmarks(ctx context.Context) {
 	}
 }
 
-// note writes the bookmark.
 func (s *shard) note(ctx context.Context, closed bool) {
 	session, resume := s.settled.session()
 	if session == "" {

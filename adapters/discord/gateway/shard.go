@@ -262,7 +262,11 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		begun = true
 	default:
 		inbound.Count(s.g.o.Observe.Event)
-		s.g.host.Receive(ctx, s.event(p))
+		e := Event{Kind: p.Type, Data: p.Data, Late: !s.live} // those that come before RESUMED are delivered again
+		if p.Seq != nil {
+			e.Hold = func() func() { return s.settled.hold(*p.Seq) }
+		}
+		s.g.host.Receive(ctx, e)
 		s.told(p)
 	}
 	if p.Seq != nil && ctx.Err() == nil {
@@ -282,15 +286,6 @@ func (s *shard) resumed() {
 	s.g.Gap.resume(s.n) // before there is a session to be noted
 	s.settled.is(s.session, s.resume)
 	s.begin()
-}
-
-// event gives an event. Discord delivers those again that come before RESUMED.
-func (s *shard) event(p payload) Event {
-	e := Event{Kind: p.Type, Data: p.Data, Late: !s.live}
-	if p.Seq != nil {
-		e.Hold = func() func() { return s.settled.hold(*p.Seq) }
-	}
-	return e
 }
 
 // ready begins a new session. What came before it is looked for.
@@ -385,7 +380,7 @@ func (s *shard) mayIdentify(ctx context.Context) error {
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
-		s.g.starts.expire()
+		s.g.Refresh()
 	}
 	if err != nil {
 		return err
@@ -401,14 +396,6 @@ func (s *shard) mayIdentify(ctx context.Context) error {
 	return nil
 }
 
-// expire has the next Start ask anew.
-func (s *starts) expire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.at = time.Time{}
-}
-
-// count counts a new session.
 func (s *starts) count() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,7 +62,6 @@ type payload struct {
 // errMalformed is for frames that can't be understood.
 var errMalformed = errors.New("malformed frame")
 
-// conn is one connection to the Gateway.
 type conn struct {
 	ws    *websocket.Conn
 	acked atomic.Bool // the last heartbeat was
@@ -73,7 +72,6 @@ type conn struct {
 	why error      // it was closed from this side
 }
 
-// dial connects.
 func dial(ctx context.Context, address string) (*conn, error) {
 	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloTimeout}
 	ws, resp, err := d.DialContext(ctx, address, nil)
@@ -127,7 +125,6 @@ func (c *conn) hello() (time.Duration, error) {
 	return time.Duration(h.Interval) * time.Millisecond, nil
 }
 
-// next reads a frame.
 func (c *conn) next() (payload, error) {
 	var p payload
 	_, data, err := c.ws.ReadMessage()
@@ -165,7 +162,6 @@ func (c *conn) send(op int, data any) error {
 	return nil
 }
 
-// pulse sends a heartbeat.
 func (c *conn) pulse() {
 	var seq any
 	if n := c.seq.Load(); n > 0 {

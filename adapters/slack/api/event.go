@@ -124,7 +124,6 @@ type Action struct {
 	TS       string `json:"action_ts"`
 }
 
-// chosen is an option that somebody chose.
 type chosen struct {
 	Value string `json:"value"`
 }

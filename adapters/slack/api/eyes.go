@@ -67,7 +67,6 @@ func (e *Eyes) Search(ctx context.Context, thread chat.ThreadID, eyes []chat.Mes
 
 const staleToken = "invalid_action_token"
 
-// search makes one search.
 func (e *Eyes) search(ctx context.Context, args url.Values) (hits []chat.Hit, err error) {
 	var said struct {
 		Results struct {

@@ -64,7 +64,6 @@ func Gone(err error) error {
 // Refusal is what people are told of a refusal.
 func Refusal(code string) chat.Refused { return chat.Refused{Platform: "Slack", Code: code} }
 
-// mostPointers is how many places of a refusal are named.
 const mostPointers = 5
 
 var pointer = regexp.MustCompile(`(?:json-pointer:|\[)(/[A-Za-z0-9_/]+)`)

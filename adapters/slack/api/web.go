@@ -467,5 +467,4 @@ type History struct {
 	Pages    int // default mostPages
 }
 
-// putMethod names the sending of content among the methods.
 const putMethod = "upload"

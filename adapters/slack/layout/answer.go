@@ -168,7 +168,6 @@ func buttoned(p Part, t *chat.Text, c Card) Part {
 	return append(out, p...)
 }
 
-// thumbs are the buttons that say what somebody thinks of an answer.
 func thumbs(answer string) slackgo.Block {
 	button := func(text, value string) *slackgo.FeedbackButton {
 		return slackgo.NewFeedbackButton(PlainText(text), ValueOn(value, answer))

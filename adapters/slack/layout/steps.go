@@ -76,7 +76,6 @@ func shortSteps(s *chat.Steps, most int) string {
 	return summary.Lines(append([]string{bold}, newest(stepLines(s), most-markdown.UTF16(bold)-1)...)...)
 }
 
-// stepLines are the steps, each in a line.
 func stepLines(s *chat.Steps) []string {
 	var lines []string
 	for _, e := range stepElements(s) {

@@ -122,7 +122,6 @@ func tryForms(ctx context.Context, w *api.Client) []string {
 // everything is a card with all that there is on it.
 var everything = layout.Card{Again: true}
 
-// cardOf is what the card of an approval says.
 func cardOf(p *chat.Approval) *front.Card { return layout.Drawn.Message(chat.Post{Approval: p}).Card }
 
 // sample is a message such as nod sends, in its forms with blocks.
@@ -131,7 +130,6 @@ type sample struct {
 	forms [][]slackgo.Block
 }
 
-// sampled gives the forms of a message.
 func sampled(name string, p layout.Part) sample {
 	s := sample{name: name}
 	for _, f := range p.On("") {

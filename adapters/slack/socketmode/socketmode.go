@@ -106,7 +106,6 @@ const (
 	lingers     = 15 * time.Second // a socket that is being replaced
 )
 
-// live says which sockets are open.
 type live struct {
 	mu   sync.Mutex
 	open map[int]time.Time // since when
@@ -227,7 +226,6 @@ func (k *Sockets) count(all int) {
 	}
 }
 
-// session is one socket at work.
 type session struct {
 	k    *Sockets
 	n    int
@@ -243,7 +241,6 @@ type session struct {
 // silence is for how long a socket may be dead before that is noticed.
 func (k *Sockets) silence() time.Duration { return 2 * k.o.PingInterval }
 
-// read takes in frames until the socket ends.
 func (s *session) read(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { _ = s.conn.Close() })()
 	defer func() { _ = s.conn.Close() }()
@@ -278,7 +275,6 @@ func (s *session) read(ctx context.Context) {
 	}
 }
 
-// alive notes that the socket has said something.
 func (s *session) alive() {
 	_ = s.conn.SetReadDeadline(time.Now().Add(s.k.o.PingInterval)) // a closed socket says so when it is read
 }
@@ -347,7 +343,6 @@ func (s *session) lost(ctx context.Context) {
 	}
 }
 
-// ack tells Slack that an event was received.
 func (s *session) ack(envelope string, answer any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
