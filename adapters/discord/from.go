@@ -50,7 +50,7 @@ func (a *Adapter) asked(m api.Message) *api.User {
 
 // written says whether somebody else than the bot wrote a message, for others to read.
 func (a *Adapter) written(m api.Message) bool {
-	return a.asked(m) != nil || m.Author.ID != a.self.who().ID && (m.Type == api.PlainMessage || m.Type == api.ReplyMessage) && m.Flags&api.Ephemeral == 0
+	return a.asked(m) != nil || m.Author.ID != a.self.who().ID && m.Written()
 }
 
 // listens says whether the bot listens to the author of a message at all.
@@ -258,6 +258,9 @@ func (a *Adapter) from(m api.Message) chat.User {
 // that nobody made, such as a link's preview, and hides the text of messages
 // that the bot may not read.
 func (a *Adapter) edited(ctx context.Context, m api.Message) error {
+	if m.Edited == "" && m.Commanded() && a.asked(m) == nil { // another bot's answer that was still to come
+		return a.put(ctx, m, false)
+	}
 	if m.Edited == "" || !a.written(m) || a.asked(m) != nil {
 		return errNotOurs
 	}

@@ -87,7 +87,7 @@ func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) 
 		if q.Type == api.ThreadStarter && q.Referenced != nil {
 			q = *q.Referenced
 		}
-		if q.Author == nil || q.Author.ID == a.self.who().ID || !api.SentAt(q.ID).After(horizon) || q.Type != api.PlainMessage && q.Type != api.ReplyMessage {
+		if q.Author == nil || q.Author.ID == a.self.who().ID || !api.SentAt(q.ID).After(horizon) || !q.Written() {
 			continue
 		}
 		from := a.from(q)

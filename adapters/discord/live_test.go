@@ -189,6 +189,12 @@ func TestRoute(t *testing.T) {
 		{"a bot in the thread", content, nil, func(o *office, th string) {
 			o.fake.Say(o.fake.AddBot("ci"), th, o.mention()+" stop: build 512 failed")
 		}, chat.Standing{Known: true, Running: true}, []string{"outside: stop: build 512 failed"}},
+		{"a bot's answer to a command in the thread", content, follow, func(o *office, th string) {
+			o.fake.Say(o.fake.AddBot("ci"), th, "build 512 failed", fakediscord.With{Command: true})
+		}, chat.Standing{Known: true, Running: true}, []string{"outside: build 512 failed"}},
+		{"a bot's later answer to a command", content, follow, func(o *office, th string) {
+			o.fake.Edit(o.fake.Say(o.fake.AddBot("ci"), th, "", fakediscord.With{Command: true}), "build 513 failed")
+		}, chat.Standing{Known: true, Running: true}, []string{"outside: build 513 failed"}},
 		{"a webhook in the thread", content, follow, func(o *office, th string) {
 			o.fake.Say(o.ada, th, "stop", fakediscord.With{Hook: "ci"})
 		}, chat.Standing{Known: true, Running: true}, []string{"outside: stop"}},
@@ -366,11 +372,13 @@ func TestQuoted(t *testing.T) {
 	last := o.fake.Say(o.bob, th, "the last that was forgotten")
 	o.fake.Say(o.fake.Bot(), th, "Forgotten. I remember nothing of what was said here before.") // its own words are no quote
 	o.fake.Say(o.cleo, th, "prod is down", fakediscord.With{Sticker: "fire", Files: []fakediscord.File{{Name: "error.log", Data: []byte("panic")}}})
+	ci := o.fake.AddBot("ci")
+	o.fake.Say(ci, th, "build 512 failed", fakediscord.With{Command: true})
 	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = chat.Standing{Horizon: api.SentAt(last)} })
 	o.fake.Say(o.ada, th, o.mention()+" why?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	cleo := chat.User{ID: chat.UserID(o.cleo), Name: "cleo"}
-	want := []chat.Quote{{From: cleo, Text: "prod is down\n[sticker: fire]"}, {From: cleo, Text: "[attached: error.log]"}}
+	want := []chat.Quote{{From: cleo, Text: "prod is down\n[sticker: fire]"}, {From: cleo, Text: "[attached: error.log]"}, {From: chat.User{ID: chat.UserID(ci), Name: "ci", Bot: true}, Text: "build 512 failed"}}
 	if diff := cmp.Diff(want, o.in.Messages[0].Quoted, cmpopts.IgnoreFields(chat.Quote{}, "Ref")); diff != "" {
 		t.Errorf("quoted (-want +got):\n%s", diff)
 	}

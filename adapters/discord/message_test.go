@@ -78,7 +78,11 @@ func (s *shown) message() object {
 	s.maybe(m, "components", func() any { return some(s, s.component) })
 	s.maybe(m, "sticker_items", func() any { return []object{{"name": s.word()}} })
 	s.maybe(m, "poll", func() any {
-		answer := func() object { return object{"poll_media": object{"text": s.word()}} }
+		answer := func() object {
+			media := object{"text": s.word()}
+			s.maybe(media, "emoji", func() any { return object{"name": s.word()} })
+			return object{"poll_media": media}
+		}
 		return object{"question": object{"text": s.word()}, "answers": some(s, answer)}
 	})
 	return m

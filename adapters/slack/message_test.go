@@ -48,6 +48,12 @@ func (s *shown) rich() object {
 		return object{"type": kind, "elements": append(some(s, said), object{"type": "link", "url": "https://l.example", "text": s.word()})}
 	}
 	list := object{"type": "rich_text_list", "style": "bullet", "elements": some(s, func() object { return line("rich_text_section") })}
+	list["elements"] = append(list["elements"].([]object), object{"type": "rich_text_section", "elements": []object{
+		{"type": "usergroup", "usergroup_id": s.word()},
+		{"type": "text", "text": " "},
+		{"type": "channel", "channel_id": s.word()},
+		{"type": "date", "timestamp": 1, "format": "{date}", "fallback": " " + s.word()},
+	}})
 	return object{"type": "rich_text", "elements": []object{line("rich_text_section"), list, line("rich_text_quote"), line("rich_text_preformatted")}}
 }
 
@@ -79,6 +85,12 @@ func (s *shown) block() object {
 func (s *shown) attachment() object {
 	field := func() object { return object{"title": s.word(), "value": s.word(), "short": true} }
 	a := object{"fallback": "in short", "color": "danger"}
+	if rapid.Bool().Draw(s.t, "link") {
+		a["title_link"] = "https://t.example/" + s.word()
+	}
+	a["actions"] = some(s, func() object {
+		return object{"type": "button", "text": s.word(), "url": "https://a.example/" + s.word()}
+	})
 	for _, key := range []string{"pretext", "author_name", "title", "text", "footer"} {
 		if key == "title" || rapid.Bool().Draw(s.t, key) {
 			a[key] = s.word()

@@ -3,6 +3,7 @@ package slack
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"nod/adapters/slack/api"
@@ -162,8 +163,11 @@ func hidden(parts []string, v any, depth int) []string {
 		if line, ok := lineOf(v, depth); ok {
 			return append(parts, line)
 		}
-		for _, key := range []string{"pretext", "title", "text", "fields", "value", "accessory", "elements", "rows", "child_blocks", "blocks", "message_blocks", "message"} {
-			if s, ok := v[key].(string); ok && s != "" {
+		unshown(v)
+		for _, key := range shownKeys {
+			if link, _ := v[key+"_link"].(string); link != "" {
+				parts = append(parts, "<"+link+"|"+labelOf(v[key], depth)+">")
+			} else if s, ok := v[key].(string); ok && s != "" {
 				parts = append(parts, s)
 			} else if !ok {
 				parts = hidden(parts, v[key], depth+1)
@@ -178,6 +182,36 @@ func hidden(parts []string, v any, depth int) []string {
 	return parts
 }
 
+// shownKeys are the fields of blocks and attachments that people see, in their order.
+var shownKeys = []string{
+	"pretext", "label", "title", "text", "description", "fields", "value", "accessory", "elements", "options", "rows", "tasks",
+	"details", "output", "child_blocks", "blocks", "message_blocks", "message", "actions",
+}
+
+// unshown takes off what people don't see: the value that an app gives its own button, and
+// the options of a list that is not open.
+func unshown(v map[string]any) {
+	number, bare := v["value"].(float64)
+	switch _, titled := v["title"]; {
+	case bare && v["text"] == nil:
+		v["value"] = strconv.FormatFloat(number, 'f', -1, 64)
+	case !titled && v["type"] != "color":
+		delete(v, "value")
+	}
+	if v["type"] != "checkboxes" && v["type"] != "radio_buttons" {
+		delete(v, "options")
+	}
+	if link, ok := v["title_url"]; ok { // of a video
+		v["title_link"] = link
+	}
+}
+
+// labelOf is the text of an element, which may be an object.
+func labelOf(v any, depth int) string {
+	s, _ := v.(string)
+	return s + inLine([]any{v}, "", depth)
+}
+
 // noPreview is Slack's fallback for an attachment whose blocks say everything.
 const noPreview = "[no preview available]"
 
@@ -187,6 +221,12 @@ func lineOf(v map[string]any, depth int) (line string, ok bool) {
 	switch kind := word("type"); kind {
 	case "user":
 		return "<@" + word("user_id") + ">", true
+	case "usergroup":
+		return "<!subteam^" + word("usergroup_id") + ">", true
+	case "channel":
+		return "<#" + word("channel_id") + ">", true
+	case "broadcast":
+		return "<!" + word("range") + ">", true
 	case "emoji":
 		return ":" + word("name") + ":", true
 	case "rich_text_section", "rich_text_preformatted", "rich_text_quote":
@@ -196,8 +236,8 @@ func lineOf(v map[string]any, depth int) (line string, ok bool) {
 	if word("url") == "" {
 		return "", false
 	}
-	if label := inLine([]any{v["text"]}, "", depth); label+word("text") != "" {
-		return "<" + word("url") + "|" + label + word("text") + ">", true
+	if label := labelOf(v["text"], depth); label != "" {
+		return "<" + word("url") + "|" + label + ">", true
 	}
 	return "<" + word("url") + ">", true
 }

@@ -33,13 +33,14 @@ const unknown = "application/octet-stream"
 // Type is the media type of a file that is said to be of another. A picture whose header
 // can't be read is none.
 func Type(data []byte, said string) string {
-	if !strings.HasPrefix(said, "image/") && said != "" && said != unknown {
+	kind, _, _ := strings.Cut(strings.ToLower(said), ";")
+	if !strings.HasPrefix(kind, "image/") && kind != "" && !strings.HasSuffix(kind, "/octet-stream") { // S3 says binary/
 		return said
 	}
 	if _, form, ok := header(data); ok {
 		return form
 	}
-	if chat.Pictured(said) || said == "image/jpg" {
+	if chat.Pictured(kind) || kind == "image/jpg" {
 		return unknown
 	}
 	return said

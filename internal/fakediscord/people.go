@@ -6,6 +6,7 @@ import "slices"
 type With struct {
 	ReplyTo string   // the message that it answers
 	Quiet   bool     // the answer does not ping whom it answers
+	Command bool     // another bot's answer to a command; without a text it is still to come
 	Forward string   // the message that it forwards
 	Sticker string   // the name of a sticker
 	Poll    []string // a question, and its answers
@@ -309,6 +310,12 @@ func (s *Server) adorn(m *message, w With) {
 		m.Type, m.ReplyTo = replyMessage, to.ID
 		if !w.Quiet {
 			s.mentionUser(m, to.author.id)
+		}
+	}
+	if w.Command {
+		m.Type = commandMessage
+		if m.Content == "" && len(w.Embeds)+len(w.Cards) == 0 {
+			m.Flags |= flagLoading
 		}
 	}
 	if w.Forward != "" {

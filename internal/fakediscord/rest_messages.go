@@ -321,7 +321,10 @@ func (s *Server) revise(m *message, p *post) *apiError {
 // edited notes an edit and tells of it.
 func (s *Server) edited(m *message, past string) {
 	m.Past = append(m.Past, past)
-	m.Edited = s.now()
+	if m.Flags&flagLoading == 0 { // the answer that was to come is no change
+		m.Edited = s.now()
+	}
+	m.Flags &^= flagLoading
 	if m.Reader == "" {
 		s.happen(event{kind: "MESSAGE_UPDATE", guild: m.channel.guild, channel: m.channel, message: m, data: s.messageEvent(m)})
 	} else {

@@ -86,7 +86,10 @@ type Message struct {
 		} `json:"question"`
 		Answers []struct {
 			Media struct {
-				Text string `json:"text"`
+				Text  string `json:"text"`
+				Emoji struct {
+					Name string `json:"name"`
+				} `json:"emoji"`
 			} `json:"poll_media"`
 		} `json:"answers"`
 	} `json:"poll"`
@@ -235,6 +238,7 @@ const (
 	ReplyMessage   = 19
 	CommandMessage = 20
 	ThreadStarter  = 21
+	menuMessage    = 23
 
 	directChannel   = 1
 	voiceChannel    = 2
@@ -248,6 +252,7 @@ const (
 	Silent         = 1 << 12 // it rings nowhere
 	Components     = 1 << 15 // it is a card, and has no content
 	Ephemeral      = 1 << 6
+	loading        = 1 << 7
 
 	CommandInteraction   = 2
 	ComponentInteraction = 3
@@ -377,12 +382,21 @@ func (m Message) Unspoken() string {
 	if p := m.Poll; p != nil {
 		text := "[poll: " + chat.Flat(p.Question.Text)
 		for _, answer := range p.Answers {
-			text += " / " + chat.Flat(answer.Media.Text)
+			text += " / " + strings.TrimSpace(chat.Flat(answer.Media.Emoji.Name+" "+answer.Media.Text))
 		}
 		parts = append(parts, text+"]")
 	}
 	return strings.Join(parts, " ")
 }
+
+// Written says whether somebody wrote a message, or a bot as the answer to a command;
+// Discord itself wrote the others. An answer that is still to come says nothing.
+func (m Message) Written() bool {
+	return (m.Type == PlainMessage || m.Type == ReplyMessage || m.Commanded()) && m.Flags&(Ephemeral|loading) == 0
+}
+
+// Commanded says whether a message is the answer to a command.
+func (m Message) Commanded() bool { return m.Type == CommandMessage || m.Type == menuMessage }
 
 // Said is what a message says: its text, and what is [Message.Unspoken].
 func (m Message) Said() string { return strings.TrimSpace(m.Content + "\n" + m.Unspoken()) }
