@@ -203,7 +203,7 @@ func userName(env Env) string {
 func demonstrate(cfg *config.Config, page bool) {
 	const service = `{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]}},"required":["service"],"additionalProperties":false}`
 	cfg.SwitchOn("chart")
-	cfg.Schedules.Least = time.Minute
+	cfg.Schedules.Least, cfg.Facts.Most = time.Minute, 50
 	add := func(risk tools.Risk, keys command.Keys) *config.Command {
 		keys.Timeout = 10 * time.Second
 		cfg.Tools.Commands = append(cfg.Tools.Commands, config.Command{Keys: keys, ToolRules: config.ToolRules{Risk: risk, Approvals: cfg.Approvals}})
