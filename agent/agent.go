@@ -4,17 +4,22 @@
 //
 // The order of all rules is in next.go. Each room below judges one thing: agent/thread
 // reads the log, agent/approval judges who may decide, agent/taint follows content from
-// outside, agent/prompt writes for the model, agent/view for people. agent/run performs
-// what Next says. agent/speak is how models speak.
+// outside, agent/schedules judges times, agent/prompt writes for the model, agent/view for
+// people. agent/run performs what Next says, in the actions of agent/do. agent/speak is how
+// models speak.
 package agent
 
 import (
 	"time"
 
 	"nod/agent/policy"
+	"nod/agent/prompt"
+	"nod/agent/schedules"
 	"nod/agent/speak"
 	"nod/agent/strategy"
 	"nod/agent/view"
+	"nod/chat"
+	"nod/chat/when"
 )
 
 // Agent is the configuration of all decisions. It is read-only once made.
@@ -55,4 +60,17 @@ type Agent struct {
 	// Calling says, for `help`, how people call the bot on a platform and stop it
 	// there; nil, or "" of it: help says nothing of that.
 	Calling func(platform string) string
+}
+
+// ReadPlan reads the plan in a message; see [schedules.Plan].
+func (a *Agent) ReadPlan(m chat.Message, now time.Time) (plan *when.Plan, why string) {
+	if a == nil {
+		return nil, ""
+	}
+	return schedules.Plan(a.Schedules, a.zoneOf, m, now)
+}
+
+// zoneOf is the name of the zone in which a person's times are meant.
+func (a *Agent) zoneOf(u chat.User) string {
+	return prompt.Writer{Zone: a.Zone, Zones: a.Zones}.ZoneOf(u).String()
 }

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"nod/agent/approval"
 	"nod/agent/do"
-	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
 	"nod/agent/view"
@@ -194,7 +192,7 @@ func (d *decision) changeReply(c *thread.Command) string {
 	case !ok:
 		return ""
 	case b.Refused != "":
-		return NotChanged(b.Refused)
+		return approval.NotChanged(b.Refused)
 	case d.thread.Calls[b.Call] != nil && d.thread.Calls[b.Call].Card.Hidden:
 		return textHidden
 	}
@@ -223,55 +221,3 @@ func (a *Agent) Refuses(entries []memory.Entry, b memory.Change) string {
 	p := thread.Proposal{Call: c, By: b.By, Args: b.Args, Form: true, Was: b.Digest}
 	return a.on(&Log{Thread: s}).approval().Refuses(p, func(string) (bool, error) { return true, nil })
 }
-
-// Judged tells a person who denied a call the outcome: why the vote does not count, or
-// that the call is denied; "" before it is judged.
-func Judged(entries []memory.Entry, call string, by chat.UserID) string {
-	for _, e := range slices.Backward(entries) {
-		v, ok := e.Body.(memory.Vote)
-		switch {
-		case !ok || v.Call != call || v.By.ID != by || v.Verdict != memory.Deny:
-		case v.Counts:
-			return "The call is denied."
-		default:
-			return Uncounted(v)
-		}
-	}
-	return ""
-}
-
-// Uncounted tells a person why their vote does not count.
-func Uncounted(v memory.Vote) string {
-	if v.Reason == approval.NeedsCode {
-		return v.Reason + "."
-	}
-	return "Your reaction does not count: " + v.Reason + "."
-}
-
-// Alone says whether somebody is told alone that their vote does not count. The word
-// `allow` has its answer in the thread, unless it needs a code.
-func Alone(v memory.Vote) bool { return v.Grant == nil || v.Button || v.Reason == approval.NeedsCode }
-
-// Coded is the vote of a person who sent a code that is right. Refused says why there is
-// none.
-func (a *Agent) Coded(entries []memory.Entry, code chat.Code) (r memory.Reaction, refused string) {
-	c := thread.Read(entries).Calls[code.Call]
-	switch {
-	case c == nil || c.Asked == nil || !c.Pending() || len(c.Asked.Rules.Approve) == 0:
-		return r, "This approval is over"
-	case c.Card.Ref.IsZero() && code.Digits != "": // the log does not say yet where it stands
-		return r, "The card is still on its way; send the code again"
-	case !strings.HasPrefix(c.Asked.Digest, code.Digest) || code.Digest == "":
-		return r, "Somebody has changed it meanwhile; look at the card again"
-	}
-	r.Reaction = chat.Reaction{On: c.Card.Ref, By: code.By, Emoji: chat.NormalEmoji(c.Asked.Rules.Approve[0]), Button: true, Way: chat.ByCode, Digest: c.Asked.Digest, Grant: code.Grant}
-	return r, ""
-}
-
-// Lapsed tells a person whose approval came that an earlier one ended with it.
-func Lapsed(v memory.Vote) string {
-	return phrase.Name(v.By) + "'s approval does not count any more: " + v.Reason + "."
-}
-
-// NotChanged tells a person why their change is refused.
-func NotChanged(why string) string { return "I did not change it: " + why + "." }

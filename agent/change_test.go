@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"nod/agent"
+	"nod/agent/approval"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm/args"
@@ -165,10 +165,10 @@ func TestJudgedDenials(t *testing.T) {
 				id = v.Call
 			}
 		}
-		if got := agent.Judged(s.entries, id, chat.UserID(tt.who)); got != tt.want {
+		if got := approval.Judged(s.entries, id, chat.UserID(tt.who)); got != tt.want {
 			t.Errorf("%s is told %q, want %q", tt.who, got, tt.want)
 		}
-		if got := agent.Judged(s.entries, id, "bob"); got != "" {
+		if got := approval.Judged(s.entries, id, "bob"); got != "" {
 			t.Errorf("bob is told %q", got)
 		}
 	}

@@ -1,10 +1,11 @@
 package agent
 
 import (
-	"nod/agent/do"
 	"reflect"
 	"slices"
 	"strings"
+
+	"nod/agent/do"
 )
 
 // Neighbours lists the rules that stand beside each other, first the one that is asked first.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/approval"
 	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/speak"
@@ -242,7 +243,7 @@ func (c *crowd) votes(by chat.User, at memory.Asked) {
 // since. Where it is of another card it is put as a code of this one.
 func (c *crowd) codes(d deed, at memory.Asked) {
 	form := chat.Code{Call: at.Call, By: d.by, Digest: c.cards[at.Number].Digest}
-	r, why := c.agent.Coded(c.entries, form)
+	r, why := approval.Coded(c.entries, form)
 	if d.call = memory.Nth(at.Call, at.Again); why != "" {
 		return // what it was for is over
 	}

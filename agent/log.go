@@ -4,9 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"nod/agent/approval"
 	"nod/agent/thread"
-	"nod/chat"
 	"nod/memory"
 )
 
@@ -125,13 +123,4 @@ func (l *Log) Still(bodies []memory.Body) []memory.Body {
 		t := l.Thread.Turn(e.Turn)
 		return ok && (t == nil || t.Ended)
 	})
-}
-
-// Unbegun is the result of a call that this process did not run; sure says that it never
-// began.
-func Unbegun(c memory.Call, sure bool) memory.Result {
-	if !sure {
-		return approval.UnknownOutcome(c)
-	}
-	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "The call did not run: the store was away at that moment. Call it again if it is still wanted."}
 }

@@ -9,6 +9,7 @@ import (
 	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/prompt"
+	"nod/agent/schedules"
 	"nod/agent/taint"
 	"nod/agent/thread"
 	"nod/chat"
@@ -58,7 +59,7 @@ var decisions = []rule{
 	{"decide", func(d *decision) do.Action { return records(d.approval().Decide()) }},
 	{"judge", (*decision).judge},
 	{"changing", (*decision).changing},
-	{"expire", (*decision).expire},
+	{"expire", func(d *decision) do.Action { return records(d.approval().Expire()) }},
 	{"clocks", func(d *decision) do.Action { return records(d.approval().Clocks()) }},
 	{"approved", (*decision).approved},
 }
@@ -114,6 +115,10 @@ func (d *decision) prompt() prompt.Writer {
 		Budget: a.Budget, Zone: a.Zone, Zones: a.Zones, Count: a.Count, Blind: a.Blind, Summary: a.Summary, Book: d.log.Book,
 		Skills: policy.SkillLines(a.Skills),
 	}
+}
+
+func (d *decision) schedules() schedules.Case {
+	return schedules.Case{Thread: d.thread, Limits: d.agent.Schedules}
 }
 
 func (d *decision) taint() taint.Watch {
@@ -182,7 +187,7 @@ func (d *decision) wakeAt() time.Time {
 	if d.thread.Open == nil {
 		return at
 	}
-	if crowded, ok := d.crowdedAt(); ok {
+	if crowded, ok := d.approval().CrowdedAt(); ok {
 		sooner(crowded)
 	}
 	for _, c := range d.thread.Running() {

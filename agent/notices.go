@@ -7,6 +7,7 @@ import (
 
 	"nod/agent/approval"
 	"nod/agent/do"
+	"nod/agent/schedules"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
@@ -20,7 +21,7 @@ func (d *decision) notices() do.Action {
 			return d.sayNotice(key, f.Ref, textForgot+d.stay(f.Facts), f.Seq)
 		}
 	}
-	if act := d.scheduling(); act != nil {
+	if act := d.schedules().Make(); act != nil {
 		return act
 	}
 	if act := d.jotting(); act != nil {
@@ -29,7 +30,7 @@ func (d *decision) notices() do.Action {
 	for _, c := range d.thread.Inbox.Commands {
 		key := c.Notice()
 		if d.thread.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && d.thread.StoppedBy(c.Seq) ||
-			c.Word == "schedule" && d.scheduleReply(c) == "" ||
+			c.Word == "schedule" && d.schedules().Reply(c) == "" ||
 			c.Word == "allow" && d.thread.Approvals.Allows[c.Seq].Reason == approval.NeedsCode {
 			continue
 		}
@@ -153,6 +154,26 @@ func (d *decision) askWhy() do.Action {
 				return do.AskWhy{To: o.By, On: o.On, Key: key}
 			}
 		}
+	}
+	return nil
+}
+
+// slotLines tell people which times came, and which schedules ended by themselves.
+func (d *decision) slotLines() do.Action {
+	for _, l := range d.thread.Folk.Lines {
+		if !d.thread.Has(l.Name()) {
+			p := d.sayNotice(l.Name(), chat.MessageRef{}, schedules.Line(l), l.Seq)
+			if l.Plan.Remind && l.Skipped == 0 {
+				p.Post.Text.Summons = &chat.Summons{Approvers: []string{chat.Requester}, Requester: l.By}
+			}
+			return p
+		}
+	}
+	for _, c := range d.thread.Folk.Schedules {
+		if c.Told == 0 || d.thread.Has(c.Notice()) {
+			continue
+		}
+		return d.sayNotice(c.Notice(), chat.MessageRef{}, schedules.Ended(c), c.Told)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/approval"
 	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/chat"
@@ -71,11 +72,11 @@ func TestACardThatShowsMoreIsBelieved(t *testing.T) {
 	} {
 		for _, late := range []time.Duration{0, time.Hour} {
 			log := append(askedBy(t, a), memory.Entry{Seq: 6, At: morning.Add(late), Body: memory.Due{}})
-			lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows})
+			lost, ok := approval.Restored(agent.NewLog(log, agent.Claim{}).Thread, "d", ref("ask/d"), chat.Shown{Headline: shows})
 			if !ok {
 				t.Fatalf("%s: nothing comes of it", shows)
 			}
-			if known := want != chat.CallUnknown || strings.HasPrefix(shows, "Approved"); agent.ShowsDecision(shows) != known {
+			if known := want != chat.CallUnknown || strings.HasPrefix(shows, "Approved"); approval.ShowsDecision(shows) != known {
 				t.Errorf("%s: it shows a decision: %v", shows, !known)
 			}
 			log = append(log, memory.Entry{Seq: 7, At: morning.Add(late), Body: lost})
@@ -101,18 +102,18 @@ func TestACardThatShowsTheSame(t *testing.T) {
 		"":                          waits,
 		"Approved by ada · running": approvedAt(waits),
 	} {
-		if lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: shows}); ok {
+		if lost, ok := approval.Restored(agent.NewLog(log, agent.Claim{}).Thread, "d", ref("ask/d"), chat.Shown{Headline: shows}); ok {
 			t.Errorf("%q: %+v", shows, lost)
 		}
 	}
 	digest := waits[3].Body.(memory.Asked).Digest[:12]
 	for shows, want := range map[chat.Shown]bool{{Headline: "Approval 1: deploy", Digest: digest}: false, {Headline: "Approval 1: deploy", Digest: "0123456789ab"}: true, {Headline: "Approval 1: deploy"}: true} {
-		lost, ok := agent.Restored(agent.NewLog(waits, agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, shows)
+		lost, ok := approval.Restored(agent.NewLog(waits, agent.Claim{}).Thread, "d", ref("ask/d"), shows)
 		if ok != want || ok && lost.Call != "" {
 			t.Errorf("%v: %v, %+v", shows, ok, lost)
 		}
 	}
-	if _, ok := agent.Restored(agent.NewLog(approvedAt(waits), agent.Claim{}), do.Prove{Call: "d", Ref: ref("ask/d")}, chat.Shown{Headline: "Approved by ada · done in 1 s"}); !ok {
+	if _, ok := approval.Restored(agent.NewLog(approvedAt(waits), agent.Claim{}).Thread, "d", ref("ask/d"), chat.Shown{Headline: "Approved by ada · done in 1 s"}); !ok {
 		t.Error("a call that ran is to run")
 	}
 }

@@ -14,7 +14,7 @@ import (
 // opening starts a turn for waiting messages, and has times of schedules wait for one.
 // Opened is committed with the first step: nothing before has to be known.
 func (d *decision) opening() do.Action {
-	if act := d.slots(); act != nil {
+	if act := d.schedules().Begin(); act != nil {
 		return act
 	}
 	waiting := slices.DeleteFunc(slices.Clone(d.thread.Inbox.Waiting), func(m *thread.Message) bool { return m.Deleted })
@@ -274,7 +274,7 @@ func (d *decision) pickRuns(last *thread.Step) do.Action {
 		return nil
 	}
 	if effect.Tool == thread.ScheduleTool {
-		return d.scheduleCall(effect)
+		return d.schedules().MakeOf(effect, d.beginEffect(effect).Started)
 	}
 	if effect.Tool == thread.RememberTool {
 		return d.rememberCall(effect)

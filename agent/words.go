@@ -56,12 +56,8 @@ func (d *decision) replyTo(c *thread.Command) string {
 		return d.changeReply(c)
 	case "which":
 		return view.Which(d.thread)
-	case "schedule":
-		return d.scheduleReply(c)
-	case "schedules":
-		return d.schedulesReply()
-	case "unschedule", "resume":
-		return d.switchedSchedule(c)
+	case "schedule", "schedules", "unschedule", "resume":
+		return d.schedules().Reply(c)
 	case "remember", "forget fact":
 		return d.factReply(c)
 	case "facts":

@@ -67,14 +67,37 @@ func (k Case) Decide() []memory.Body {
 // reasonDeserted is why a call is cancelled whose approvers have left.
 const reasonDeserted = "nobody is here to approve"
 
-// Expire ends the approvals whose deadline has passed.
+// Expire ends the approvals whose deadline has passed. Calls of a schedule's turn are
+// cancelled once a person has waited for long behind it.
 func (k Case) Expire() (bodies []memory.Body) {
+	at, ok := k.CrowdedAt()
+	crowded := ok && !k.Thread.Now.Before(at)
 	for _, c := range k.Thread.PendingCalls() {
-		if !k.Thread.Now.Before(c.Deadline()) {
+		switch {
+		case crowded:
+			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "somebody has waited 30 min for an answer"})
+		case !k.Thread.Now.Before(c.Deadline()):
 			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Expired, Rules: c.WiderAt(k.Thread.Now)})
 		}
 	}
 	return bodies
+}
+
+// mostBehind is how long a person waits behind an approval of a schedule.
+const mostBehind = 30 * time.Minute
+
+// CrowdedAt is when a person has waited that long.
+func (k Case) CrowdedAt() (at time.Time, ok bool) {
+	t := k.Thread.Open
+	if t == nil || t.Slot == nil || t.LastStep() == nil || len(k.Thread.PendingCalls()) == 0 {
+		return at, false
+	}
+	for _, m := range append(t.Asked(), k.Thread.Inbox.Waiting...) {
+		if m.Seq > t.LastStep().Seen && m.Slot == nil && !m.Aside && !m.From.Bot {
+			return m.At.Add(mostBehind), true
+		}
+	}
+	return at, false
 }
 
 // Clocks notes the clocks that strike.

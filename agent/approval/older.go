@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"slices"
 	"strings"
 
 	"nod/agent/policy"
@@ -100,4 +101,42 @@ func (k Case) cutOff(t *thread.Turn) (bodies []memory.Body) {
 		return []memory.Body{memory.Failed{Turn: t.ID, Seen: k.Thread.Last, Reason: textGone}}
 	}
 	return bodies
+}
+
+// Restored is the entry for a card that shows more than the log knows; ok is false for any
+// other card. One that still asks, but for arguments that the log never had, has the call
+// asked anew.
+func Restored(s *thread.Thread, call string, on chat.MessageRef, shown chat.Shown) (b memory.Lost, ok bool) {
+	c, shows := s.Calls[call], shown.Headline
+	if c == nil || c.Card.Ref != on || shows == "" {
+		return b, false
+	}
+	if strings.HasPrefix(shows, "Approval ") {
+		return memory.Lost{Reason: "the store came back older: the card shows a change that the log lacks"}, c.Open() && !s.Doubtful(c) && !asksFor(c, shown.Digest)
+	}
+	if c.WaitsToBegin() && strings.HasSuffix(shows, "running") {
+		return b, false
+	}
+	return memory.Lost{Reason: "the store came back older: the card shows more than the log", Call: c.ID, Shows: shows}, c.Open()
+}
+
+// asksFor says whether the call was ever asked for under a digest that begins so. A card
+// without a readable one may show anything.
+func asksFor(c *thread.Call, digest string) bool {
+	if digest == "" {
+		return false
+	}
+	return strings.HasPrefix(c.Ask.First, digest) || strings.HasPrefix(c.Asked.Digest, digest) ||
+		slices.ContainsFunc(c.Edits.Made, func(b memory.Changed) bool { return strings.HasPrefix(b.Digest, digest) })
+}
+
+// ShowsDecision says whether a card's first line is that of a decided one, and not a word
+// about a card that the platform refused.
+func ShowsDecision(shows string) bool {
+	for _, o := range []chat.Outcome{chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
+		if strings.HasPrefix(shows, string(o)) {
+			return true
+		}
+	}
+	return false
 }

@@ -134,7 +134,7 @@ type (
 	}
 
 	// Prove finds out what the card of a call shows now. If that is more than the log
-	// knows, it records what [agent.Restored] makes of it, else it notes Proof.
+	// knows, it records what [approval.Restored] makes of it, else it notes Proof.
 	Prove struct {
 		Call, Proof string
 		Ref         chat.MessageRef
@@ -168,7 +168,7 @@ type Schedule struct {
 }
 
 // Occur looks up the author of a schedule whose time has come, and records what
-// [agent.Agent.Occurred] makes of that.
+// [schedules.Occurred] makes of that.
 type Occur struct{ Slot memory.Slot }
 
 // Recall reads the channel's book into the log. It is not part of the log, and is read

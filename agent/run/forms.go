@@ -3,7 +3,7 @@ package run
 import (
 	"context"
 
-	"nod/agent"
+	"nod/agent/approval"
 	"nod/chat"
 	"nod/memory"
 )
@@ -29,7 +29,7 @@ func (i Inbox) Judged(ctx context.Context, thread chat.ThreadID, call string, by
 	if err != nil {
 		return "", err
 	}
-	return agent.Judged(entries, call, by), nil
+	return approval.Judged(entries, call, by), nil
 }
 
 // Change puts a request to run a waiting call with other arguments. refused says why
@@ -60,7 +60,7 @@ func (i Inbox) Code(ctx context.Context, thread chat.ThreadID, c chat.Code, even
 	if err != nil {
 		return "", err
 	}
-	vote, refused := i.in(thread).Coded(entries, c)
+	vote, refused := approval.Coded(entries, c)
 	if refused != "" {
 		return refused, nil
 	}

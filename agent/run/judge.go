@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"nod/agent"
 	"nod/agent/approval"
 	"nod/agent/do"
 	"nod/chat"
@@ -42,14 +41,14 @@ func (d *driver) vote(on chat.MessageRef, v memory.Vote, lapsed []memory.Vote) e
 		bodies = append(bodies, l)
 		// It is told before the card shows it, if the platform is not slow.
 		told, at := newGroup(d.Host), d.whereabouts(on)
-		told.Go(func() { d.whisper(at, v.By, on, agent.Lapsed(l)) })
+		told.Go(func() { d.whisper(at, v.By, on, approval.NoMore(l)) })
 		told.waitUntil(d.Host.Now().Add(time.Second))
 	}
 	if err := d.commit(append(bodies, v)...); err != nil {
 		return err
 	}
-	if !v.Counts && !v.By.Bot && v.Verdict != memory.Withdraw && agent.Alone(v) {
-		d.tell(v.By, on, agent.Uncounted(v))
+	if !v.Counts && !v.By.Bot && v.Verdict != memory.Withdraw && approval.Alone(v) {
+		d.tell(v.By, on, approval.Uncounted(v))
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func (d *driver) change(key string, act do.Change) {
 				return err
 			}
 			if b.Refused != "" && !act.On.IsZero() {
-				d.tell(act.By, act.On, agent.NotChanged(b.Refused))
+				d.tell(act.By, act.On, approval.NotChanged(b.Refused))
 			}
 			return nil
 		}}
@@ -189,12 +188,12 @@ func (d *driver) prove(key string, act do.Prove) {
 		}
 		return outcome{settle: func() error {
 			d.proofs.Put(d.thread.String()+" "+act.Proof, true)
-			lost, ok := agent.Restored(d.log, act, shows)
+			lost, ok := approval.Restored(d.log.Thread, act.Call, act.Ref, shows)
 			if !ok {
 				return nil
 			}
 			err := d.commit(lost)
-			if err == nil && d.Older != nil && (lost.Call == "" || agent.ShowsDecision(shows.Headline)) {
+			if err == nil && d.Older != nil && (lost.Call == "" || approval.ShowsDecision(shows.Headline)) {
 				thread := d.thread
 				d.beside.Go(func() { d.Older(thread, lost.Call == "") })
 			}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"nod/agent"
+	"nod/agent/approval"
 	"nod/chat"
 	"nod/memory"
 )
@@ -177,7 +177,7 @@ func (e *Effects) find(id effectID, c memory.Call) (came memory.Body, over bool)
 	defer e.mu.Unlock()
 	switch known := e.of[id]; {
 	case known == nil:
-		return agent.Unbegun(c, !e.forgot), true
+		return approval.Unbegun(c, !e.forgot), true
 	default:
 		return known.came, known.over
 	}
@@ -191,7 +191,7 @@ func (e *Effects) disown(id effectID, c memory.Call) (result memory.Result, ok b
 	if e.of[id] != nil {
 		return memory.Result{}, false
 	}
-	result = agent.Unbegun(c, !e.forgot)
+	result = approval.Unbegun(c, !e.forgot)
 	e.keep(id, result)
 	return result, true
 }

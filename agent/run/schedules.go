@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nod/agent/do"
+	"nod/agent/schedules"
 	"nod/chat"
 	"nod/memory"
 )
@@ -53,7 +54,7 @@ func (d *driver) occur(key string, act do.Occur) {
 			if !still || now.Slot.Of != act.Slot.Of || !now.Slot.At.Equal(act.Slot.At) {
 				return nil
 			}
-			return d.commit(d.Agent.Occurred(now.Slot, by, err))
+			return d.commit(schedules.Occurred(now.Slot, by, err))
 		}}
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/run/keeper"
+	"nod/agent/schedules"
 	"nod/agent/speak"
 	"nod/agent/strategy"
 	"nod/agent/thread"
@@ -375,7 +376,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		a.Examples = append(a.Examples, speak.Example{User: e.User, Assistant: e.Assistant})
 	}
 	if a.Schedules = cfg.Schedules.Rules(); a.Schedules.Thread > 0 {
-		a.Tools = append(a.Tools, agent.ScheduleTool(cfg.Approvals.Rules()))
+		a.Tools = append(a.Tools, schedules.Tool(cfg.Approvals.Rules()))
 	}
 	if a.Facts = cfg.Facts.Rules(); a.Facts.Most > 0 {
 		a.Tools = append(a.Tools, agent.RememberTool(cfg.Approvals.Rules(), a.Facts))

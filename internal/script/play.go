@@ -19,6 +19,7 @@ import (
 	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/run/keeper"
+	"nod/agent/schedules"
 	"nod/agent/speak"
 	"nod/agent/strategy"
 	"nod/agent/view"
@@ -435,7 +436,7 @@ var options = map[string]func(p *play, value string){
 			person = p.number(value)
 		}
 		p.agent.Schedules = policy.Schedules{Thread: 3, Person: person, Least: 15 * time.Minute, Late: time.Hour, Timeout: 2 * time.Hour}
-		p.agent.Tools = append(p.agent.Tools, agent.ScheduleTool(ownRules()))
+		p.agent.Tools = append(p.agent.Tools, schedules.Tool(ownRules()))
 	},
 	"facts": func(p *play, _ string) {
 		p.agent.Facts = policy.Facts{Most: 3, Size: 40}

@@ -65,9 +65,9 @@ var conditions = []mutant{
 	{"alert: what comes again begins nothing", "agent/thread/alerts.go", "		i.Times = max(i.Times, b.Alert.Times)\n", "		s.Inbox.Waiting = append(s.Inbox.Waiting, m)\n", ""},
 	{"alert: a turn of its own", "agent/thread/schedules.go", "ok || m.Slot != nil || m.byAlert()", "ok || m.Slot != nil", ""},
 	{"alert: its approvers decide", "agent/policy/alerts.go", "out = append(out, a.Approvers...)", "out = append(out, rule)", ""},
-	{"slot: a deleted message holds nothing up", "agent/schedules.go", "func(m *thread.Message) bool { return !m.Deleted })", "func(*thread.Message) bool { return true })", ""},
+	{"slot: a deleted message holds nothing up", "agent/schedules/schedules.go", "func(m *thread.Message) bool { return !m.Deleted })", "func(*thread.Message) bool { return true })", ""},
 	{"slot: the thread wakes for it", next, "		if !next.IsZero() {\n			sooner(next)", "		if false {\n			sooner(next)", ""},
-	{"slot: it waits for the turn", "agent/schedules.go", "	case busy:\n		return nil", "	case busy && false:\n		return nil", ""},
+	{"slot: it waits for the turn", "agent/schedules/schedules.go", "	case busy:\n		return nil", "	case busy && false:\n		return nil", ""},
 
 	// Calls that go on at their server.
 	{"handle: it goes by letter", "agent/run/letters.go", "		l.put(thread, b, \"held/\"", "		_ = append([]any{thread, b}, \"held/\"", ""},
@@ -89,8 +89,8 @@ var conditions = []mutant{
 	{"tally: who may decide", votes, "why := ineligible(c, v.Vote, v.at, member);", "why := \"\";", ""},
 	{"tally: membership in a group", votes, "return member(rule)", "return true, nil", ""},
 	{"deadline: votes after it", votes, "case !v.at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
-	{"deadline: approvals expire", approval, "if !k.Thread.Now.Before(c.Deadline()) {", "if false {", ""},
-	{"deadline: not before", approval, "if !k.Thread.Now.Before(c.Deadline()) {", "if true {", ""},
+	{"deadline: approvals expire", approval, "case !k.Thread.Now.Before(c.Deadline()):", "case false:", ""},
+	{"deadline: not before", approval, "case !k.Thread.Now.Before(c.Deadline()):", "case true:", ""},
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
 	{"approval: the decision is looked at", settle, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
 	{"approval: it is waited for", calls, "return c.Asked != nil && c.Decided == nil && c.Result == nil", "return false", ""},

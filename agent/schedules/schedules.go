@@ -1,4 +1,5 @@
-package agent
+// Package schedules judges schedules: who may make one, and which of their times begin.
+package schedules
 
 import (
 	"cmp"
@@ -11,7 +12,6 @@ import (
 	"nod/agent/do"
 	"nod/agent/phrase"
 	"nod/agent/policy"
-	"nod/agent/prompt"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/chat/when"
@@ -34,13 +34,13 @@ const (
 	whyUnknown      = "I could not find out whether its author may still ask"
 )
 
-// TextTooMany refuses a schedule.
-func TextTooMany(n int, whose string) string {
+// tooMany refuses a schedule.
+func tooMany(n int, whose string) string {
 	return fmt.Sprintf("%s has %d, and that is the most", whose, n)
 }
 
-// ScheduleTool is the tool by which the model asks for a schedule.
-func ScheduleTool(rules memory.Rules) policy.Tool {
+// Tool is the tool by which the model asks for a schedule.
+func Tool(rules memory.Rules) policy.Tool {
 	t := policy.Tool{Risk: policy.Ask, Rules: rules, Tool: llm.Tool{
 		Name:        thread.ScheduleTool,
 		Description: "Ask something later, or again and again, in this thread. At that time you are asked `text` as if its author wrote it. With remind the text is only posted, with a mention. People approve each schedule.",
@@ -52,89 +52,89 @@ func ScheduleTool(rules memory.Rules) policy.Tool {
 	return t
 }
 
-// ReadPlan reads the plan in a message; why says, in words for people, why it can't be
+// Plan reads the plan in a message; why says, in words for people, why it can't be
 // followed.
-func (a *Agent) ReadPlan(m chat.Message, now time.Time) (plan *when.Plan, why string) {
-	if a == nil || a.Schedules == (policy.Schedules{}) || m.From.Bot || m.Aside || m.Outside {
+func Plan(limits policy.Schedules, zone func(chat.User) string, m chat.Message, now time.Time) (plan *when.Plan, why string) {
+	if limits == (policy.Schedules{}) || m.From.Bot || m.Aside || m.Outside {
 		return nil, ""
 	}
-	p, ok, err := when.Parse(m.Text, a.zoneOf(m.From), now)
+	p, ok, err := when.Parse(m.Text, zone(m.From), now)
 	switch {
 	case !ok:
 		return nil, ""
-	case p.Every > 0 && p.Every < a.Schedules.Least:
-		return nil, a.Schedules.Shortest()
+	case p.Every > 0 && p.Every < limits.Least:
+		return nil, limits.Shortest()
 	case err != nil:
 		return nil, err.Error()
 	}
 	return &p, ""
 }
 
-// zoneOf is the name of the zone in which a person's times are meant.
-func (a *Agent) zoneOf(u chat.User) string {
-	return prompt.Writer{Zone: a.Zone, Zones: a.Zones}.ZoneOf(u).String()
+// Case judges the schedules of a thread.
+type Case struct {
+	Thread *thread.Thread
+	Limits policy.Schedules
 }
 
-// scheduling makes the schedules that people asked for by word.
-func (d *decision) scheduling() do.Action {
-	for _, c := range d.thread.Inbox.Commands {
-		if c.Word != "schedule" || c.Plan == nil || d.thread.Has(c.Notice()) || d.thread.ScheduledBy(c.Seq) != nil {
+// Make makes the schedules that people asked for by word.
+func (k Case) Make() do.Action {
+	for _, c := range k.Thread.Inbox.Commands {
+		if c.Word != "schedule" || c.Plan == nil || k.Thread.Has(c.Notice()) || k.Thread.ScheduledBy(c.Seq) != nil {
 			continue
 		}
-		return d.scheduleNow(memory.Scheduled{By: c.From, Plan: *c.Plan, Message: c.Seq}, nil, func(why string) []memory.Body {
+		return k.make(memory.Scheduled{By: c.From, Plan: *c.Plan, Message: c.Seq}, nil, func(why string) []memory.Body {
 			return []memory.Body{memory.Scheduled{By: c.From, Plan: *c.Plan, Message: c.Seq, Refused: why}}
 		})
 	}
 	return nil
 }
 
-// scheduleNow makes a schedule, if the thread may have one more.
-func (d *decision) scheduleNow(b memory.Scheduled, then []memory.Body, refuse func(why string) []memory.Body) do.Action {
-	most, has := d.agent.Schedules, 0
-	for _, c := range d.thread.Folk.Schedules {
+// make makes a schedule, if the thread may have one more.
+func (k Case) make(b memory.Scheduled, then []memory.Body, refuse func(why string) []memory.Body) do.Action {
+	most, has := k.Limits, 0
+	for _, c := range k.Thread.Folk.Schedules {
 		if !c.Over {
 			has++
 		}
 	}
 	if has >= most.Thread {
-		return do.Record{Bodies: refuse(TextTooMany(most.Thread, "this thread"))}
+		return do.Record{Bodies: refuse(tooMany(most.Thread, "this thread"))}
 	}
-	b.Number = d.thread.Folk.Scheduled + 1
-	return do.Schedule{Made: b, Then: then, Refused: refuse(TextTooMany(most.Person, phrase.Name(b.By)))}
+	b.Number = k.Thread.Folk.Scheduled + 1
+	return do.Schedule{Made: b, Then: then, Refused: refuse(tooMany(most.Person, phrase.Name(b.By)))}
 }
 
-// scheduleCall makes the schedule of an approved call. It is made when the entry is in the
+// MakeOf makes the schedule of an approved call. It is made when the entry is in the
 // log, so nothing has to run.
-func (d *decision) scheduleCall(c *thread.Call) do.Action {
+func (k Case) MakeOf(c *thread.Call, started memory.Started) do.Action {
 	result := func(state chat.CallState, text string) memory.Result {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: state, Text: text, Origin: thread.Inside}
 	}
 	plan, err := c.Planned("", time.Time{})
-	if err == nil && plan.Next(d.thread.Now).IsZero() {
+	if err == nil && plan.Next(k.Thread.Now).IsZero() {
 		err = fmt.Errorf("that time has passed")
 	}
 	if err != nil {
 		return do.Record{Bodies: []memory.Body{result(chat.CallFailed, "not scheduled: "+err.Error())}}
 	}
 	b := memory.Scheduled{By: c.Turn.Requester, Plan: plan, Call: c.ID}
-	started := d.beginEffect(c).Started
-	done := result(chat.CallDone, scheduled(d.thread.Folk.Scheduled+1, b, d.thread.Now))
-	return d.scheduleNow(b, []memory.Body{started, done}, func(why string) []memory.Body {
+	done := result(chat.CallDone, scheduled(k.Thread.Folk.Scheduled+1, b, k.Thread.Now))
+	return k.make(b, []memory.Body{started, done}, func(why string) []memory.Body {
 		return []memory.Body{result(chat.CallFailed, "not scheduled: "+why)}
 	})
 }
 
-// slots has the times of schedules begin that are due. While a turn runs, a time waits for
+// Begin has the times of schedules begin that are due. While a turn runs, a time waits for
 // its end; it is skipped once the next one is due.
-func (d *decision) slots() do.Action {
-	for _, c := range d.thread.Folk.Schedules {
+func (k Case) Begin() do.Action {
+	for _, c := range k.Thread.Folk.Schedules {
 		switch {
 		case c.Over && !c.Closed:
 			return do.Record{Bodies: []memory.Body{memory.Unscheduled{Number: c.Number, Author: c.By, By: c.Ender}}}
 		case c.Tired():
 			return do.Record{Bodies: []memory.Body{memory.Unscheduled{Number: c.Number, Paused: true, Why: whyPaused}}}
 		}
-		if act := d.slot(c); act != nil {
+		if act := k.slot(c); act != nil {
 			return act
 		}
 	}
@@ -142,24 +142,24 @@ func (d *decision) slots() do.Action {
 }
 
 // slot judges the times of one schedule that are due.
-func (d *decision) slot(c *thread.Schedule) do.Action {
+func (k Case) slot(c *thread.Schedule) do.Action {
 	at := c.Due()
-	if at.IsZero() || at.After(d.thread.Now) {
+	if at.IsZero() || at.After(k.Thread.Now) {
 		return nil
 	}
 	s := memory.Slot{Number: c.Number, Of: c.Seq, By: c.By, Plan: c.Plan, At: at}
 	last, before, n := at, at, 0
-	for next := c.Plan.Next(at); !next.IsZero() && !next.After(d.thread.Now); next = c.Plan.Next(next) {
+	for next := c.Plan.Next(at); !next.IsZero() && !next.After(k.Thread.Now); next = c.Plan.Next(next) {
 		before, last, n = last, next, n+1
 	}
-	busy := d.thread.Open != nil || slices.ContainsFunc(d.thread.Inbox.Waiting, func(m *thread.Message) bool { return !m.Deleted })
-	late := d.thread.Now.Sub(last)
+	busy := k.Thread.Open != nil || slices.ContainsFunc(k.Thread.Inbox.Waiting, func(m *thread.Message) bool { return !m.Deleted })
+	late := k.Thread.Now.Sub(last)
 	why := whyDown
-	if d.thread.Open != nil || d.thread.Folk.Worked.After(at) {
+	if k.Thread.Open != nil || k.Thread.Folk.Worked.After(at) {
 		why = whyBusy
 	}
 	switch {
-	case c.Plan.Repeats() && late > d.agent.Schedules.Late && why == whyDown: // the last one is too old as well
+	case c.Plan.Repeats() && late > k.Limits.Late && why == whyDown: // the last one is too old as well
 		s.From, s.At, s.Skipped, s.Why = at, last, n+1, whyDown
 		return do.Record{Bodies: []memory.Body{s}}
 	case n > 0:
@@ -174,7 +174,7 @@ func (d *decision) slot(c *thread.Schedule) do.Action {
 }
 
 // Occurred is the entry of a time whose author was looked up. In doubt the time is skipped.
-func (a *Agent) Occurred(s memory.Slot, by chat.User, err error) memory.Body {
+func Occurred(s memory.Slot, by chat.User, err error) memory.Body {
 	switch {
 	case err != nil:
 		s.Skipped, s.From, s.Why = 1, s.At, whyUnknown
@@ -190,32 +190,8 @@ func (a *Agent) Occurred(s memory.Slot, by chat.User, err error) memory.Body {
 	return s
 }
 
-// slotLines tell people which times came, and which schedules ended by themselves.
-func (d *decision) slotLines() do.Action {
-	for _, l := range d.thread.Folk.Lines {
-		if !d.thread.Has(l.Name()) {
-			p := d.sayNotice(l.Name(), chat.MessageRef{}, slotLine(l), l.Seq)
-			if l.Plan.Remind && l.Skipped == 0 {
-				p.Post.Text.Summons = &chat.Summons{Approvers: []string{chat.Requester}, Requester: l.By}
-			}
-			return p
-		}
-	}
-	for _, c := range d.thread.Folk.Schedules {
-		if c.Told == 0 || d.thread.Has(c.Notice()) {
-			continue
-		}
-		text := fmt.Sprintf("Schedule %d has ended: %s.", c.Number, c.Ended)
-		if c.Paused {
-			text = fmt.Sprintf("Schedule %d is paused: %s. `resume %d` takes it up again.", c.Number, c.Ended, c.Number)
-		}
-		return d.sayNotice(c.Notice(), chat.MessageRef{}, text, c.Told)
-	}
-	return nil
-}
-
-// slotLine tells of a time of a schedule.
-func slotLine(l thread.Line) string {
+// Line tells of a time of a schedule.
+func Line(l thread.Line) string {
 	text := fmt.Sprintf("Schedule %d · %s", l.Number, l.Plan.Clock(l.At))
 	switch late := l.Late(); {
 	case l.Skipped > 1:
@@ -231,35 +207,23 @@ func slotLine(l thread.Line) string {
 	return text
 }
 
-// expire ends the approvals whose time is over. What a turn of a schedule waits for is
-// cancelled once a person has waited for long behind it.
-func (d *decision) expire() do.Action {
-	at, ok := d.crowdedAt()
-	if !ok || d.thread.Now.Before(at) {
-		return records(d.approval().Expire())
+// Ended tells that a schedule ended by itself, or paused.
+func Ended(c *thread.Schedule) string {
+	if c.Paused {
+		return fmt.Sprintf("Schedule %d is paused: %s. `resume %d` takes it up again.", c.Number, c.Ended, c.Number)
 	}
-	var out []memory.Body
-	for _, c := range d.thread.PendingCalls() {
-		out = append(out, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "somebody has waited 30 min for an answer"})
-	}
-	return records(out)
+	return fmt.Sprintf("Schedule %d has ended: %s.", c.Number, c.Ended)
 }
 
-// mostBehind is how long a person waits behind an approval of a schedule.
-const mostBehind = 30 * time.Minute
-
-// crowdedAt is when that is.
-func (d *decision) crowdedAt() (at time.Time, ok bool) {
-	t := d.thread.Open
-	if t == nil || t.Slot == nil || t.LastStep() == nil || len(d.thread.PendingCalls()) == 0 {
-		return at, false
+// Reply answers a word about schedules; "" while it has no answer.
+func (k Case) Reply(c *thread.Command) string {
+	switch c.Word {
+	case "schedule":
+		return k.made(c)
+	case "schedules":
+		return k.list()
 	}
-	for _, m := range append(t.Asked(), d.thread.Inbox.Waiting...) {
-		if m.Seq > t.LastStep().Seen && m.Slot == nil && !m.Aside && !m.From.Bot {
-			return m.At.Add(mostBehind), true
-		}
-	}
-	return at, false
+	return k.switched(c)
 }
 
 // scheduled is the text that tells of a new schedule.
@@ -267,9 +231,9 @@ func scheduled(number int, b memory.Scheduled, now time.Time) string {
 	return fmt.Sprintf("Schedule %d: %s, by %s: \"%s\"", number, b.Plan.Line(now), phrase.Name(b.By), phrase.OneLine(b.Plan.Text))
 }
 
-// scheduleReply answers a word that asks for a schedule.
-func (d *decision) scheduleReply(c *thread.Command) string {
-	b := d.thread.ScheduledBy(c.Seq)
+// made answers a word that asks for a schedule.
+func (k Case) made(c *thread.Command) string {
+	b := k.Thread.ScheduledBy(c.Seq)
 	switch {
 	case c.Why != "":
 		return "not scheduled: " + c.Why
@@ -281,17 +245,17 @@ func (d *decision) scheduleReply(c *thread.Command) string {
 	return scheduled(b.Number, *b, c.At)
 }
 
-// schedulesReply answers `schedules`.
-func (d *decision) schedulesReply() string {
-	if d.agent.Schedules == (policy.Schedules{}) {
+// list answers `schedules`.
+func (k Case) list() string {
+	if k.Limits == (policy.Schedules{}) {
 		return textNoSchedules
 	}
 	var lines []string
-	for _, c := range d.thread.Folk.Schedules {
+	for _, c := range k.Thread.Folk.Schedules {
 		if c.Over {
 			continue
 		}
-		line := "- " + scheduled(c.Number, c.Scheduled, d.thread.Now)
+		line := "- " + scheduled(c.Number, c.Scheduled, k.Thread.Now)
 		if c.Paused {
 			line += fmt.Sprintf(" (paused: `resume %d`)", c.Number)
 		}
@@ -303,12 +267,12 @@ func (d *decision) schedulesReply() string {
 	return strings.Join(lines, "\n")
 }
 
-// switchedSchedule answers `unschedule` and `resume`.
-func (d *decision) switchedSchedule(c *thread.Command) string {
+// switched answers `unschedule` and `resume`.
+func (k Case) switched(c *thread.Command) string {
 	switch {
-	case !d.thread.Folk.Switched[c.Seq] && c.Word == "resume":
+	case !k.Thread.Folk.Switched[c.Seq] && c.Word == "resume":
 		return "There is no paused schedule " + c.Arg + " here. `schedules` lists them."
-	case !d.thread.Folk.Switched[c.Seq]:
+	case !k.Thread.Folk.Switched[c.Seq]:
 		return "There is no schedule " + c.Arg + " here. `schedules` lists them."
 	case c.Word == "resume":
 		return "Schedule " + c.Arg + " goes on."

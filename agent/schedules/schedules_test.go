@@ -1,9 +1,9 @@
-package agent_test
+package schedules_test
 
 import (
 	"testing"
 
-	"nod/agent"
+	"nod/agent/schedules"
 	"nod/memory"
 )
 
@@ -11,7 +11,7 @@ import (
 // always ask.
 func TestScheduleTool(t *testing.T) {
 	t.Parallel()
-	tool := agent.ScheduleTool(memory.Rules{Grants: memory.Grants{Most: 1, Uses: 1}})
+	tool := schedules.Tool(memory.Rules{Grants: memory.Grants{Most: 1, Uses: 1}})
 	if tool.Schema == nil || tool.Rules.Grants != (memory.Grants{}) {
 		t.Errorf("it has the schema %v and the grants %v", tool.Schema, tool.Rules.Grants)
 	}
