@@ -8,15 +8,15 @@ import (
 )
 
 // The Home tab shows each person what waits for them and nothing of what they do
-// not see, what of today's limits they used, and the tools; an approval that was
-// given is gone from it.
+// not see, what of today's limits they used, the facts of their direct conversation, and
+// the tools; an approval that was given is gone from it.
 func TestSlackHome(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
 		w := newSlackWorld(t, fakeslack.Options{})
 		w.s.AddChannel(fakeslack.Channel{ID: "C0PRIV", Name: "priv", Kind: fakeslack.Private, Members: []string{"U0ADA", "U0BOB", fakeslack.BotUser}})
 		n := newService(t, w, frail, setup{
-			store: store, extra: "limits: {per_person_per_day: 5000}\napprovals: {approvers: [requester, \"user:U0EVE\", \"group:S012\"]}",
+			store: store, extra: "facts: {most: 5}\nlimits: {per_person_per_day: 5000}\napprovals: {approvers: [requester, \"user:U0EVE\", \"group:S012\"]}",
 		})
 		n.start()
 		home := func(user string) string {
@@ -47,6 +47,11 @@ func TestSlackHome(t *testing.T) {
 		sees("eve", "in <#C0GEN>")                 // and not in the channel
 		if got := home("ada"); !strings.Contains(got, " of 5000 tokens used of what one person may use in a day") || strings.Contains(got, "prod") {
 			t.Errorf("ada sees %s", got)
+		}
+		w.s.Say(w.users["ada"], w.s.DM(w.users["ada"]), "remember: ada likes tea")
+		eventually(t, "ada sees her fact", func() bool { return strings.Contains(home("ada"), "ada likes tea") })
+		if got := home("bob"); strings.Contains(got, "tea") {
+			t.Errorf("bob sees %s", got)
 		}
 		w.react("bob", open.place, "✅")
 		n.find(open.place, "Approved by bob")
