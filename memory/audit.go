@@ -28,7 +28,7 @@ type AuditLine struct {
 	Thread  chat.ThreadID `json:"thread"`
 	Seq     uint64        `json:"seq"` // counts the lines of the thread, from 1
 	At      time.Time     `json:"at"`
-	Event   string        `json:"event"` // asked, vote, ignored, edited, decided, started, result, granted, used, revoked, locked, scheduled, alert, fact, forgot, erased, lost
+	Event   string        `json:"event"` // asked, vote, ignored, edited, decided, started, result, granted, used, revoked, scheduled, alert, fact, forgot, erased, lost
 	Call    string        `json:"call,omitempty"`
 	Tool    string        `json:"tool,omitempty"`
 	Digest  string        `json:"digest,omitempty"`
