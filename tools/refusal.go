@@ -3,6 +3,7 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"net"
 )
 
 // Refusal is something that a tool will not or can't do (open an address, read a
@@ -22,4 +23,10 @@ func OperatorsPart(err error) error {
 		return nil
 	}
 	return err
+}
+
+// Undialled says that there was no connection on which a call could have gone out.
+func Undialled(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }

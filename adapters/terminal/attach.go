@@ -79,12 +79,3 @@ func mediaType(path string) string {
 	}
 	return http.DetectContentType(head)
 }
-
-// takeAttached gives what the next message carries.
-func (a *Adapter) takeAttached() []chat.File {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	files := a.attached
-	a.attached = nil
-	return files
-}

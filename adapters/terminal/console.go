@@ -220,6 +220,3 @@ func (c *console) prompt(more bool) error {
 	_, err := io.WriteString(c.out, p)
 	return err
 }
-
-// entered says that the person ended the line that the prompt is on.
-func (c *console) entered() { c.prompted = false }

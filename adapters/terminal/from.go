@@ -72,7 +72,8 @@ func parse(text string, open []*ask) intent {
 }
 
 func parseVote(text string, words []string, open []*ask) intent {
-	if len(words) > 2 || !isVote(words[0], open) {
+	decides := func(a *ask) bool { _, ok := emojiFor(words[0], a); return ok }
+	if len(words) > 2 || !slices.ContainsFunc(open, decides) {
 		return intent{message: text}
 	}
 	a, in := choose(text, words[1:], open, words[0])
@@ -146,11 +147,6 @@ func list(open []*ask) string {
 		parts[i] = fmt.Sprintf("%d %s", a.number, cleanLine(a.want.Tool))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// isVote says whether the word decides any of the approvals.
-func isVote(word string, open []*ask) bool {
-	return slices.ContainsFunc(open, func(a *ask) bool { _, ok := emojiFor(word, a); return ok })
 }
 
 // emojiFor gives the emoji by which a word decides the approval.

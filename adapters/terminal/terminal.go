@@ -273,7 +273,7 @@ func (a *Adapter) line(ctx context.Context, text *paragraph, l typed) error {
 		return a.code(ctx, s)
 	}
 	a.mu.Lock()
-	a.con.entered()
+	a.con.prompted = false // the person ended that line
 	a.mu.Unlock()
 	s, done := text.add(l)
 	if !done {
@@ -432,7 +432,10 @@ func (a *Adapter) thumb(ctx context.Context, emoji string) error {
 
 func (a *Adapter) message(ctx context.Context, text string) error {
 	id := a.newID()
-	m := chat.Message{Ref: messageRef(id), From: a.o.User, Text: text, Sent: a.o.Now(), Files: a.takeAttached()}
+	a.mu.Lock()
+	m := chat.Message{Ref: messageRef(id), From: a.o.User, Text: text, Sent: a.o.Now(), Files: a.attached}
+	a.attached = nil
+	a.mu.Unlock()
 	return a.put(&a.gate.reply, func() (bool, error) { return a.o.Inbox.Message(ctx, Thread, m, eventID(id)) })
 }
 

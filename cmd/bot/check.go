@@ -348,11 +348,6 @@ func tryTraces(ctx context.Context, t *config.Traces) (string, error) {
 	if err := otlp.New(senderOptions(t)).Try(ctx); err != nil {
 		return "", fmt.Errorf("%w; look at traces.otlp and traces.headers", err)
 	}
-	return plainURL(t.OTLP), nil
-}
-
-// plainURL is an address without its query, which may hold a key.
-func plainURL(address string) string {
-	address, _, _ = strings.Cut(address, "?")
-	return address
+	address, _, _ := strings.Cut(t.OTLP, "?") // the query may hold a key
+	return address, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -108,10 +107,12 @@ func (k *kit) shelve(cfg *config.Config, log *slog.Logger) error {
 }
 
 // toolHost is the surroundings of a built-in tool. Its folder is not beside the store:
-// root's sandbox is another user, who must be able to enter it. The demo model has no
+// root's sandbox is another user, who must be able to enter it. Bots with different stores,
+// which may have different threads of one name, have different ones. The demo model has no
 // endpoint.
 func toolHost(tool string, cfg *config.Config, log *slog.Logger) tools.Host {
-	folder := fmt.Sprintf("nod-%s-%d-%s", tool, os.Geteuid(), storeMark(cfg))
+	store := sha256.Sum256([]byte(cfg.Store.Path + cfg.Store.URL.Reveal()))
+	folder := fmt.Sprintf("nod-%s-%d-%x", tool, os.Geteuid(), store[:6])
 	h := tools.Host{Folder: filepath.Join(os.TempDir(), folder), Keep: cfg.Memory.Keep, Log: log}
 	if u, err := url.Parse(cfg.Proxy.Reveal()); err == nil && cfg.Proxy.IsSet() {
 		h.Proxy = u
@@ -120,13 +121,6 @@ func toolHost(tool string, cfg *config.Config, log *slog.Logger) tools.Host {
 		h.BaseURL, h.APIKey = cfg.LLM.BaseURL, cfg.LLM.APIKey
 	}
 	return h
-}
-
-// storeMark tells the folders of bots apart that have different stores, and so
-// may have different threads of one name.
-func storeMark(cfg *config.Config) string {
-	sum := sha256.Sum256([]byte(cfg.Store.Path + cfg.Store.URL.Reveal()))
-	return hex.EncodeToString(sum[:6])
 }
 
 // forget erases the tools' data of a thread.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -85,7 +86,7 @@ func compile(root map[string]any) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("compile JSON Schema: %w", ErrPattern)
 	}
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &violations) {
-		return nil, fmt.Errorf("compile JSON Schema: %w", invalidSchema{invalid, describeAll(violations)})
+		return nil, fmt.Errorf("compile JSON Schema: %w", invalidSchema{invalid, strings.Join((*Schema)(nil).describe(violations), "; ")})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compile JSON Schema: %w", err)

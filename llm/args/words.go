@@ -19,12 +19,6 @@ const (
 	maxShown    = 200 // bytes of one value
 )
 
-// describeAll puts all violations in one line, for an operator.
-func describeAll(e *jsonschema.ValidationError) string {
-	var s *Schema
-	return strings.Join(s.describe(e), "; ")
-}
-
 // describe puts a tree of violations into words, one for each leaf. s may be
 // nil where it is not a tool's arguments that were checked.
 func (s *Schema) describe(e *jsonschema.ValidationError) []string {

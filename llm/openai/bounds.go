@@ -23,9 +23,6 @@ const (
 	streamCap     = 64 << 20 // of all of a stream
 )
 
-// answerCap is how many bytes of an answer that comes in one are read.
-func (o Options) answerCap() int64 { return int64(o.MaxOutput)*perOutput + beside }
-
 // endless is the end of reading an answer that is too long to be one.
 func endless() *failure {
 	return &failure{public: llm.Error{Fault: llm.Malformed, Message: "an answer without an end"}}

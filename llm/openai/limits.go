@@ -74,13 +74,6 @@ func (m *Model) note(found limits) {
 	}
 }
 
-// noteHeedless notes that the model made forbidden calls.
-func (m *Model) noteHeedless(resp llm.Response, req request) {
-	if req.NoCalls && len(resp.Calls) > 0 && len(req.Tools) > 0 {
-		m.note(heedless)
-	}
-}
-
 // sent says which limits the refused call could have run into.
 func (m *Model) sent(req llm.Request, lim limits) limits {
 	out := needsResponses

@@ -135,7 +135,9 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		}
 		resp, err := m.attempt(ctx, sending, out)
 		if err == nil {
-			m.noteHeedless(resp, sending)
+			if req.NoCalls && len(resp.Calls) > 0 && len(sending.Tools) > 0 {
+				m.note(heedless)
+			}
 			m.worked(sending, spare)
 			return resp, nil
 		}
@@ -164,7 +166,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &exchange{http: m.client(out), now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: m.o.answerCap(), cancel: cancel}
+	x := &exchange{http: m.client(out), now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: int64(m.o.MaxOutput)*perOutput + beside, cancel: cancel}
 	cfg := openai.DefaultConfig(m.o.APIKey.Reveal())
 	cfg.HTTPClient = x
 	if m.o.BaseURL != "" { // go-openai always appends the path of a call

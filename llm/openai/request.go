@@ -34,7 +34,9 @@ func (m *Model) chatRequest(req request, stream bool) chatBody {
 		}
 	}
 	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, chatTool(t))
+		r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: parameters(t),
+		}})
 	}
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
 		r.ToolChoice = "none"

@@ -41,7 +41,10 @@ func (m *Model) responsesRequest(req request) openai.CreateResponseRequest {
 		r.TopP = m.o.TopP
 	}
 	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, responseTool(t))
+		r.Tools = append(r.Tools, openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: map[string]any{
+			// Not strict, which is the default here: it refuses most schemas.
+			"name": t.Name, "description": t.Description, "parameters": parameters(t), "strict": false,
+		}})
 	}
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
 		r.ToolChoice = "none"

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"nod/llm"
 )
 
@@ -118,19 +116,4 @@ func place(of *regexp.Regexp, text string) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// chatTool puts a tool into the words of Chat Completions.
-func chatTool(t llm.Tool) openai.Tool {
-	return openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-		Name: t.Name, Description: t.Description, Parameters: parameters(t),
-	}}
-}
-
-// responseTool puts a tool into the words of the Responses API.
-func responseTool(t llm.Tool) openai.ResponseTool {
-	return openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: map[string]any{
-		// Not strict, which is the default here: it refuses most schemas.
-		"name": t.Name, "description": t.Description, "parameters": parameters(t), "strict": false,
-	}}
 }

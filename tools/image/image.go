@@ -290,7 +290,7 @@ func (i *imager) failed(err error) (llm.Result, error) {
 		return tools.Failed("The image service does not know this address or model%s. An operator has to check the configuration; do without a picture", message), operators
 	case e.Status == http.StatusForbidden:
 		return tools.Failed("%s%s", e.Words, message), operators
-	case e.Status != 0 && e.Status < 500 && e.Status != http.StatusRequestTimeout, neverSent(err):
+	case e.Status != 0 && e.Status < 500 && e.Status != http.StatusRequestTimeout, tools.Undialled(err):
 		return tools.Failed("%s", e.Words), operators
 	}
 	words := e.Words
@@ -298,12 +298,6 @@ func (i *imager) failed(err error) (llm.Result, error) {
 		words = strings.TrimSuffix(words, end)
 	}
 	return tools.Failed("%s. Whether a picture was made, and paid for, is not known: ask before you call it again", words), operators
-}
-
-// neverSent says that there was nobody to send a request to.
-func neverSent(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // faultOf reads why a request was refused, as far as the service says it.

@@ -148,7 +148,7 @@ func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (ll
 	} else if noted := s.fault.since(a.begun); noted != nil {
 		reason = noted
 	}
-	if undialled(err) && !a.asked.Load() || a.undone() && (ended(err) || refused != nil) {
+	if tools.Undialled(err) && !a.asked.Load() || a.undone() && (ended(err) || refused != nil) {
 		return s.unavailable(ctx, o, reason)
 	}
 	return tools.Failed("%s broke off before there was an answer: the connection to the server %s failed (%v). Whether it was done is not known: look before you do it again.", o.as, s.Name, reason),

@@ -80,12 +80,6 @@ func why(err error) error {
 	return errProtocol
 }
 
-// undialled says that there was no connection on which a call could have gone out.
-func undialled(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
-}
-
 // attempt is one attempt at a call over HTTP, seen where it goes out. The SDK's errors
 // don't tell: when a session is lost, all running calls get the error of the refused
 // one.
@@ -94,14 +88,6 @@ type attempt struct {
 	sent    atomic.Bool
 	asked   atomic.Bool             // the server asked a person something for it, and so had begun
 	refused atomic.Pointer[trouble] // the server's refusal of this very call
-}
-
-// attemptOf gives the attempt that a context is for, or one that nobody asks.
-func attemptOf(ctx context.Context) *attempt {
-	if r := runningOf(ctx); r != nil {
-		return r.attempt
-	}
-	return &attempt{}
 }
 
 // undone says that nothing was done for certain: the call was refused, or never

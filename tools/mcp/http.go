@@ -207,10 +207,10 @@ func requestOf(req *http.Request) (asked request) {
 // Other requests serve a call too: they continue the stream of its answer, or report
 // that it was given up. Their outcome says nothing about the call.
 func (r request) attempt(ctx context.Context) *attempt {
-	if r.Method != "tools/call" {
-		return &attempt{}
+	if call := runningOf(ctx); call != nil && r.Method == "tools/call" {
+		return call.attempt
 	}
-	return attemptOf(ctx)
+	return &attempt{}
 }
 
 // answeredBy says whether a body is the protocol's answer to the request.

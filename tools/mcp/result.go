@@ -143,7 +143,7 @@ func (w *writer) file(name, media string, data []byte) {
 		name = w.tool
 	}
 	if path.Ext(name) == "" {
-		name += extension(kind)
+		name += cmp.Or(extensions[kind], ".bin")
 	}
 	f := llm.File{Name: tools.FreeName(w.taken, chat.FileName(name)), MediaType: kind, Data: data}
 	w.taken, w.files = append(w.taken, chat.File{Name: f.Name}), append(w.files, f)
@@ -156,11 +156,4 @@ var extensions = map[string]string{
 	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
 	"application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip",
 	"text/plain": ".txt", "text/csv": ".csv", "text/html": ".html", "text/markdown": ".md",
-}
-
-func extension(media string) string {
-	if e, ok := extensions[media]; ok {
-		return e
-	}
-	return ".bin"
 }

@@ -14,12 +14,6 @@ func isNumber(text string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == text
 }
 
-// percentOK says whether every % of a text is an escape.
-func percentOK(text string) bool {
-	_, err := url.PathUnescape(text)
-	return err == nil
-}
-
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9.])?$`)
 
 // isHostPort says whether an address has a host, a name or an IP address, and

@@ -2,7 +2,6 @@ package config
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -53,10 +52,7 @@ func (k *checker) alerts() {
 	posts := false
 	for i, a := range k.c.Alerts {
 		key := item("alerts", i)
-		if slices.Contains(taken, a.Name) {
-			k.at(key+".name", "is taken by another alert; write another name")
-		}
-		taken = append(taken, a.Name)
+		taken = k.unique(key+".name", "alert", a.Name, taken)
 		bot, secret := k.written(key+".bot"), k.written(key+".secret")
 		if bot == secret {
 			k.at(key, "must have either bot, or secret")

@@ -26,7 +26,7 @@ func (k *checker) commands() {
 	}
 	for i, t := range k.c.Tools.Commands {
 		key := item("tools.commands", i)
-		taken = k.unique(key+".name", t.Name, taken)
+		taken = k.unique(key+".name", "tool", t.Name, taken)
 		k.argv(key+".argv", t.Argv)
 		k.argv(key+".preview", t.Preview)
 		k.env(key+".env", t.Env)
@@ -54,9 +54,9 @@ func (k *checker) commands() {
 }
 
 // unique demands a name that is not taken, and takes it.
-func (k *checker) unique(key, name string, taken []string) []string {
+func (k *checker) unique(key, kind, name string, taken []string) []string {
 	if slices.Contains(taken, name) {
-		k.at(key, "is taken by another tool; write another name")
+		k.at(key, "is taken by another %s; write another name", kind)
 	}
 	return append(taken, name)
 }
@@ -161,7 +161,7 @@ func (k *checker) servers() {
 	var taken []string
 	for i, s := range k.c.Tools.MCP {
 		key := item("tools.mcp", i)
-		taken = k.unique(key+".name", s.Name, taken)
+		taken = k.unique(key+".name", "tool", s.Name, taken)
 		http, stdio := k.written(key+".url"), k.written(key+".command")
 		if http == stdio {
 			k.at(key, "must have either url, or command")

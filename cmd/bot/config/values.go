@@ -229,5 +229,6 @@ func redisQuery(scheme, query string) string {
 
 // escaped says whether credentials are as a URL needs them.
 func escaped(credentials string) bool {
-	return !strings.ContainsAny(credentials, "@/?#[] ") && strings.Count(credentials, ":") <= 1 && percentOK(credentials)
+	_, err := url.PathUnescape(credentials)
+	return !strings.ContainsAny(credentials, "@/?#[] ") && strings.Count(credentials, ":") <= 1 && err == nil
 }
