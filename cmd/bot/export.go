@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -118,28 +119,23 @@ type exporter struct {
 const mostExported = 500
 
 func (e *exporter) export(ctx context.Context, thread chat.ThreadID) error {
-	log, err := e.store.Read(ctx, thread)
-	if err != nil {
+	spans, err := endedSince(ctx, e.store, thread, e.o, e.since)
+	if err != nil || len(spans) == 0 {
 		return err
 	}
-	var spans []trace.Span
-	for _, s := range trace.Spans(thread, log, e.o) {
-		if !s.End.Before(e.since) {
-			spans = append(spans, s)
-		}
-	}
-	if len(spans) == 0 {
-		return nil
-	}
 	e.threads, e.spans = e.threads+1, e.spans+len(spans)
-	for len(spans) > 0 {
-		n := min(mostExported, len(spans))
-		if err := e.out(ctx, spans[:n]); err != nil {
+	for some := range slices.Chunk(spans, mostExported) {
+		if err := e.out(ctx, some); err != nil {
 			return err
 		}
-		spans = spans[n:]
 	}
 	return nil
+}
+
+// endedSince gives the spans of a thread that ended since then.
+func endedSince(ctx context.Context, store memory.Reader, thread chat.ThreadID, o trace.Options, since time.Time) ([]trace.Span, error) {
+	log, err := store.Read(ctx, thread)
+	return slices.DeleteFunc(trace.Spans(thread, log, o), func(s trace.Span) bool { return s.End.Before(since) }), err
 }
 
 func (e *exporter) out(ctx context.Context, spans []trace.Span) error {

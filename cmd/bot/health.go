@@ -76,14 +76,12 @@ func (p *program) health(platforms map[string]platform) http.Handler {
 
 // gauge sets the metrics of the store and the platforms.
 func (p *program) gauge(platforms map[string]platform) {
-	p.meter.Health(func() map[string]any {
-		_, state := p.state(context.Background(), platforms)
+	p.meter.Health(func(ctx context.Context) map[string]any {
+		_, state := p.state(ctx, platforms)
 		return state
 	})
 	if all := limits(p.cfg); all.All != (run.Limit{}) {
-		p.meter.Limit(func() map[string]float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-			defer cancel()
+		p.meter.Limit(func(ctx context.Context) map[string]float64 {
 			used, err := run.Limits{All: all.All}.Used(ctx, p.store, time.Now(), "", "", chat.ThreadID{})
 			if err != nil {
 				return nil // not known, which is no number
@@ -92,9 +90,7 @@ func (p *program) gauge(platforms map[string]platform) {
 		})
 	}
 	p.meter.Oldest(p.store, slices.Collect(maps.Keys(platforms)))
-	p.meter.Waiting(func() map[string]float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		defer cancel()
+	p.meter.Waiting(func(ctx context.Context) map[string]float64 {
 		out := map[string]float64{}
 		for name := range platforms {
 			n := 0.0

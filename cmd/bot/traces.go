@@ -155,12 +155,8 @@ func (t *tracer) again(ctx context.Context, p *program, platforms map[string]run
 	since = since.Add(-noteOverlap)
 	names := slices.AppendSeq([]string{}, maps.Keys(platforms))
 	return memory.EachThread(ctx, p.lists, memory.ListQuery{Platforms: names, Since: since}, func(thread chat.ThreadID) error {
-		log, err := p.store.Read(ctx, thread)
-		if err != nil {
-			return err
-		}
-		spans := trace.Spans(thread, log, t.o)
-		t.sender.Put(slices.DeleteFunc(spans, func(s trace.Span) bool { return s.End.Before(since) }))
-		return nil
+		spans, err := endedSince(ctx, p.store, thread, t.o, since)
+		t.sender.Put(spans)
+		return err
 	})
 }

@@ -52,22 +52,6 @@ func (r *room) fit(piece string) string {
 	return piece[:n]
 }
 
-// bounded fails a read with [endless] behind so many bytes.
-type bounded struct {
-	r    io.Reader
-	left int64
-}
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, endless()
-	}
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
-}
-
 // readUpTo reads at most so many bytes; more says that there would have been.
 func readUpTo(r io.Reader, most int64) (data []byte, more bool, err error) {
 	data, err = io.ReadAll(io.LimitReader(r, most+1))

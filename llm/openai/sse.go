@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
 )
 
@@ -41,7 +42,7 @@ type overlong struct{ begun []byte }
 func (*overlong) Error() string { return "an answer without an end" }
 
 func newEvents(body io.ReadCloser, most int64) *events {
-	return &events{body: body, most: most, lines: bufio.NewReader(&bounded{body, max(streamCap, 2*most)})}
+	return &events{body: body, most: most, lines: bufio.NewReader(http.MaxBytesReader(nil, body, max(streamCap, 2*most)))}
 }
 
 // Close implements io.Closer.
@@ -69,6 +70,9 @@ func (e *events) event() ([]byte, error) {
 // read reads a line.
 func (e *events) read() {
 	line, err := e.next()
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = endless()
+	}
 	if err == nil || len(bytes.TrimSpace(line)) > 0 && errors.Is(err, io.EOF) {
 		e.line(line)
 	}
@@ -155,7 +159,7 @@ func (e *events) closed() bool {
 
 // whole reads a response that is no stream as one event.
 func (e *events) whole(first []byte) {
-	rest, more, err := readUpTo(e.lines, e.most)
+	rest, more, err := readUpTo(e.lines, e.most-int64(len(first)))
 	all := slices.Concat(first, rest)
 	if more {
 		err = &overlong{all}

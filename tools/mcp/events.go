@@ -3,7 +3,6 @@ package mcp
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 
 	"nod/tools/mcp/wire"
@@ -41,7 +40,7 @@ func (e *events) next() {
 	var whole, data []byte
 	lines := 0
 	for {
-		line, err := e.line(len(whole))
+		line, err := e.fault.line(e.lines, e.most+1024-len(whole), e.most) // the SDK has the last word on its bound
 		whole = append(whole, line...)
 		text := bytes.TrimRight(line, "\r\n")
 		if more, ok := bytes.CutPrefix(text, []byte("data:")); ok {
@@ -71,19 +70,4 @@ func (e *events) next() {
 	e.ready.WriteString("data: ")
 	e.ready.Write(better)
 	e.ready.WriteString("\n\n")
-}
-
-// line reads a line of an event of which there are so many bytes already.
-func (e *events) line(before int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := e.lines.ReadSlice('\n')
-		if before+len(line)+len(part) > e.most+1024 { // the SDK has the last word on its bound
-			return line, e.fault.note(tooLong(e.most))
-		}
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
 }

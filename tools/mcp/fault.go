@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -38,6 +39,20 @@ func (f *fault) since(then time.Time) error {
 		return nil
 	}
 	return f.err
+}
+
+// line reads a line, where there is room for one. What sends more than most is at fault.
+func (f *fault) line(r *bufio.Reader, room, most int) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > room {
+			return line, f.note(tooLong(most))
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
 }
 
 var (

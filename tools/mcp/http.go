@@ -104,7 +104,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = newEvents(resp.Body, int(w.most), w.fault, runningOf(req.Context()))
 		return resp, nil
 	}
-	resp.Body = &bounded{ReadCloser: resp.Body, left: w.most, most: w.most, fault: w.fault}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, w.most)
 	return w.tidied(resp)
 }
 
@@ -115,7 +115,11 @@ func (w *web) tidied(resp *http.Response) (*http.Response, error) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	if err != nil {
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return nil, w.fault.note(tooLong(int(w.most)))
+	case err != nil:
 		return nil, err
 	}
 	body = wire.Tidy(body)
@@ -217,23 +221,6 @@ func (r request) attempt(ctx context.Context) *attempt {
 func (r request) answeredBy(body []byte) bool {
 	var answer request
 	return r.ID != nil && json.Unmarshal(body, &answer) == nil && answer.Method == "" && bytes.Equal(r.ID, answer.ID)
-}
-
-// bounded is a body that fails when it is too long.
-type bounded struct {
-	io.ReadCloser
-	left, most int64
-	fault      *fault
-}
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, b.fault.note(tooLong(int(b.most)))
-	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
 }
 
 // trouble is an error in our own words: it holds neither an address nor

@@ -136,35 +136,21 @@ const mostGarbage = 1000
 // many servers, or the tools that start them, print a greeting.
 func (c *child) Read(context.Context) (jsonrpc.Message, error) {
 	for {
-		line, err := c.line()
-		if err != nil {
-			return nil, err
+		line, err := c.fault.line(c.lines, c.most, c.most)
+		var own *trouble
+		switch {
+		case errors.As(err, &own):
+			return nil, own
+		case err != nil:
+			return nil, io.EOF
 		}
-		msg, err := jsonrpc.DecodeMessage(wire.Tidy(line))
+		msg, err := jsonrpc.DecodeMessage(wire.Tidy(bytes.TrimSpace(line)))
 		if err == nil {
 			c.garbage = 0
 			return msg, nil
 		}
 		if c.garbage++; c.garbage > mostGarbage {
 			return nil, c.fault.note(ours("what it writes to standard output is not the protocol"))
-		}
-	}
-}
-
-// line reads one line, in bounded memory.
-func (c *child) line() ([]byte, error) {
-	var line []byte
-	for {
-		part, err := c.lines.ReadSlice('\n')
-		if len(line)+len(part) > c.most {
-			return nil, c.fault.note(tooLong(c.most))
-		}
-		line = append(line, part...)
-		switch {
-		case err == nil:
-			return bytes.TrimSpace(line), nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, io.EOF
 		}
 	}
 }

@@ -15,17 +15,14 @@ type Approvals interface {
 	Tail(ctx context.Context, thread chat.ThreadID, after uint64) (memory.Tail, error)
 }
 
-// Bounds of one look at what waits.
-const (
-	longestLook = 2 * time.Second
-	mostReads   = 100 // threads; further ones are read by the next looks
-)
+// mostReads is how many threads one look reads; further ones are read by the next looks.
+const mostReads = 100
 
 // Oldest shows for how long the oldest approval of each tool waits.
 func (m *Meter) Oldest(store Approvals, platforms []string) {
 	o := oldest{m: m, store: store, asked: map[memory.PendingApproval]asked{}}
 	m.reads("nod_approvals_oldest_seconds", "For how long the oldest approval of a tool waits, of all processes that share the store.", "tool", readEvery,
-		func() map[string]float64 { return o.look(platforms, time.Now()) })
+		func(ctx context.Context) map[string]float64 { return o.look(ctx, platforms, time.Now()) })
 }
 
 // oldest remembers what was asked, so that each approval is read once.
@@ -41,9 +38,7 @@ type asked struct {
 }
 
 // look gives the longest wait by tool; nil where the store does not say.
-func (o *oldest) look(platforms []string, now time.Time) map[string]float64 {
-	ctx, cancel := context.WithTimeout(context.Background(), longestLook)
-	defer cancel()
+func (o *oldest) look(ctx context.Context, platforms []string, now time.Time) map[string]float64 {
 	out, still, reads := map[string]float64{}, map[memory.PendingApproval]asked{}, 0
 	for _, platform := range platforms {
 		for p, err := range o.store.Pending(ctx, platform) {

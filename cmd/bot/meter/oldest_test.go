@@ -54,24 +54,24 @@ func TestOldest(t *testing.T) {
 	}}
 	o := oldest{m: m, store: w}
 	for range 2 {
-		if got, want := o.look([]string{"slack"}, now), (map[string]float64{"deploy": 300, "unknown": 10}); !maps.Equal(got, want) || w.reads != 4 {
+		if got, want := o.look(t.Context(), []string{"slack"}, now), (map[string]float64{"deploy": 300, "unknown": 10}); !maps.Equal(got, want) || w.reads != 4 {
 			t.Errorf("%v after %d reads, want %v", got, w.reads, want)
 		}
 	}
 	delete(w.asked, "b")
-	if got := o.look([]string{"slack"}, now); got["deploy"] != 100 || len(o.asked) != 3 {
+	if got := o.look(t.Context(), []string{"slack"}, now); got["deploy"] != 100 || len(o.asked) != 3 {
 		t.Errorf("after a decision: %v of %v", got, o.asked)
 	}
 	for i := range 2 * mostReads {
 		w.asked[string(rune('A'+i))+"x"] = w.asked["a"]
 	}
 	w.reads = 0
-	o.look([]string{"slack"}, now)
+	o.look(t.Context(), []string{"slack"}, now)
 	if w.reads != mostReads {
 		t.Errorf("one look read %d threads", w.reads)
 	}
 	w.err = errors.New("away")
-	if got := o.look([]string{"slack"}, now); got != nil {
+	if got := o.look(t.Context(), []string{"slack"}, now); got != nil {
 		t.Errorf("without the store: %v", got)
 	}
 }

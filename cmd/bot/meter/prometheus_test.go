@@ -81,8 +81,10 @@ func newScraped() *scraped {
 	m.Begin()
 	s.platform = m.Connection("slack")
 	s.sent, s.lost = m.Spans()
-	m.Health(func() map[string]any { return map[string]any{"store": when(s.ill(), "full", "ok")} })
-	m.Limit(func() map[string]float64 { return map[string]float64{"per_day": when(s.ill(), 0.9, 0.1)} })
+	m.Health(func(context.Context) map[string]any { return map[string]any{"store": when(s.ill(), "full", "ok")} })
+	m.Limit(func(context.Context) map[string]float64 {
+		return map[string]float64{"per_day": when(s.ill(), 0.9, 0.1)}
+	})
 	m.Outbox("slack", func() map[string]int { return map[string]int{"answer": when(s.ill(), 200, 0)} })
 	m.Servers(func() map[string]bool { return map[string]bool{"github": !s.ill()} })
 	m.Oldest(s, []string{"slack"})

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"context"
 	"maps"
 	"runtime"
 	"slices"
@@ -57,10 +58,10 @@ func (m *Meter) Build(version, commit string) {
 }
 
 // Health exports the state of /readyz.
-func (m *Meter) Health(state func() map[string]any) {
-	m.reads("nod_ready", "Whether the store, or a platform, can be used, as /readyz says.", "part", 0, func() map[string]float64 {
+func (m *Meter) Health(state func(context.Context) map[string]any) {
+	m.reads("nod_ready", "Whether the store, or a platform, can be used, as /readyz says.", "part", 0, func(ctx context.Context) map[string]float64 {
 		out := map[string]float64{}
-		for part, is := range state() {
+		for part, is := range state(ctx) {
 			if part != "ready" {
 				out[part] = zeroOrOne(is == "ok")
 			}
@@ -70,12 +71,12 @@ func (m *Meter) Health(state func() map[string]any) {
 }
 
 // Waiting shows how many approvals wait, of all processes that share the store.
-func (m *Meter) Waiting(count func() map[string]float64) {
+func (m *Meter) Waiting(count func(context.Context) map[string]float64) {
 	m.reads("nod_approvals_waiting", "Approvals that wait for a decision, of all processes that share the store.", "platform", readEvery, count)
 }
 
 // Limit shows the used share of a limit of today, of all processes that share the store.
-func (m *Meter) Limit(share func() map[string]float64) {
+func (m *Meter) Limit(share func(context.Context) map[string]float64) {
 	m.reads("nod_limit_used_ratio", "The used share of a limit of today, of all processes that share the store.", "limit", readEvery, share)
 }
 
@@ -103,19 +104,21 @@ func (m *Meter) Alerts(names []string) func(alert, outcome string) {
 // readings is a gauge that is read when somebody asks.
 type readings struct {
 	desc *prometheus.Desc
-	read func() map[string]float64 // by label
-	keep time.Duration             // how long a value is good enough
+	read func(context.Context) map[string]float64 // by label
+	keep time.Duration                            // how long a value is good enough
 
 	mu   sync.Mutex
 	last map[string]float64
 	at   time.Time
 }
 
-// readEvery is how long a value of the store is good enough: it may hold very many.
-const readEvery = 5 * time.Second
+const (
+	readEvery = 5 * time.Second // how long a value of the store is good enough: it may hold very many
+	readFor   = 2 * time.Second // how long one is waited for
+)
 
 // reads makes a gauge of the values of a label.
-func (m *Meter) reads(name, help, label string, keep time.Duration, read func() map[string]float64) {
+func (m *Meter) reads(name, help, label string, keep time.Duration, read func(context.Context) map[string]float64) {
 	m.Registry.MustRegister(&readings{desc: prometheus.NewDesc(name, help, []string{label}, nil), read: read, keep: keep})
 }
 
@@ -127,7 +130,9 @@ func (r *readings) Collect(to chan<- prometheus.Metric) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last == nil || time.Since(r.at) >= r.keep {
-		r.last, r.at = r.read(), time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), readFor)
+		defer cancel()
+		r.last, r.at = r.read(ctx), time.Now()
 	}
 	for label, v := range r.last {
 		to <- prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, v, label)
