@@ -52,7 +52,8 @@ type Options struct {
 	Guests   string         // guests of the own workspace: ask (default), ignore, allow
 	Groups   bool           // an approver rule names a user group
 	Search   bool           // people's messages may let the bot search with their eyes
-	Alone    bool           // no other process shares the store
+	// Shared notes the sockets of this process, and gives those of all that share the store.
+	Shared func(own int) (all int)
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
 	NameWait     time.Duration // a message waits no longer for the names in it, and for those of a whole thread four times as long; default 800 ms
@@ -109,7 +110,7 @@ func New(o Options) (*Adapter, error) {
 	a.app = api.New(o.Client(o.AppToken))
 	a.eyes = &api.Eyes{Web: a.web}
 	a.sockets = socketmode.New(socketmode.Options{
-		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Alone: o.Alone,
+		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Shared: o.Shared,
 	}, host{a})
 	a.Front = front.New(a, front.Options{
 		Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: layout.Roomy, Listens: a.sockets.Ready,

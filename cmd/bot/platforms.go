@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/adapters/discord"
 	discordsetup "nod/adapters/discord/setup"
@@ -13,6 +17,7 @@ import (
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
 	"nod/front"
+	"nod/memory"
 )
 
 // slackOptions translates the file's section, but for the inbox.
@@ -21,7 +26,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
 		Sockets: s.Sockets, DM: string(s.DM), Limits: s.Limits, External: string(s.External), Guests: string(s.Guests),
-		Groups: usesGroups(cfg), Alone: cfg.Store.Kind == config.SQLite, Search: s.Search, Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
+		Groups: usesGroups(cfg), Search: s.Search, Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
 	}
 }
 
@@ -45,6 +50,9 @@ func (p *program) connects(c *front.Common, platform string) {
 func (p *program) newSlack() (platform, error) {
 	o := slackOptions(p.cfg)
 	p.connects(&o.Common, slack.Platform)
+	if p.cfg.Store.Kind != config.SQLite {
+		o.Shared = func(own int) int { return sharedSockets(p.store, p.store.Self(), own, time.Now()) }
+	}
 	a, err := slack.New(o)
 	if err != nil {
 		return nil, err
@@ -52,6 +60,39 @@ func (p *program) newSlack() (platform, error) {
 	p.meter.Outbox(slack.Platform, a.Depth)
 	p.kit.team.Use(a.Search)
 	return a, nil
+}
+
+// socketNote is how many sockets a process has, as it last noted.
+type socketNote struct {
+	Own int       `json:"own"`
+	At  time.Time `json:"at"`
+}
+
+// sharedSockets notes how many sockets a process has, and gives the sum of all processes
+// that share the store. Slack replaces each socket within hours; an older note is of a
+// process that was killed. Without the store the sum is not known, and so is very large.
+func sharedSockets(store memory.Notes, self string, own int, now time.Time) (sum int) {
+	const name, stale, tries = "sockets/slack", 12 * time.Hour, 10
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for range tries {
+		old, err := store.Noted(ctx, name)
+		if err != nil {
+			break
+		}
+		notes := map[string]socketNote{}
+		_ = json.Unmarshal(old, &notes) // none, if they are no notes
+		notes[self] = socketNote{own, now}
+		maps.DeleteFunc(notes, func(_ string, n socketNote) bool { return n.Own == 0 || now.Sub(n.At) > stale })
+		value, _ := json.Marshal(notes) // never fails
+		if done, err := store.Swap(ctx, name, old, value); err == nil && done {
+			for _, n := range notes {
+				sum += n.Own
+			}
+			return sum
+		}
+	}
+	return math.MaxInt
 }
 
 // trySlack tries both tokens.

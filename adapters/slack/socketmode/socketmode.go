@@ -38,7 +38,9 @@ type Options struct {
 	Logger       *slog.Logger
 	Observe      inbound.Observe
 	Now          func() time.Time
-	Alone        bool // no other process shares the store: further sockets are not ours
+	// Shared notes the sockets of this process, and gives those of all processes that share
+	// the store. It may wait for the store; nil: there is no other process.
+	Shared func(own int) (all int)
 }
 
 // Host is what a bot does with its sockets. Sockets call it concurrently.
@@ -191,6 +193,9 @@ func (k *Sockets) session(ctx context.Context, n int) (greeted bool, err error) 
 	if err != nil {
 		return false, err
 	}
+	if k.o.Shared != nil { // other processes know of the socket before Slack counts it
+		k.o.Shared(int(k.conns.Load()) + 1)
+	}
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialWait}
 	dialling, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
@@ -221,9 +226,15 @@ func (k *Sockets) count(all int) {
 	if k.o.Observe.Sockets != nil {
 		k.o.Observe.Sockets(own, all)
 	}
-	if k.o.Alone && all > own {
-		k.o.Logger.Warn("another program with these tokens takes events from slack, or a connection has just broken", "own", own, "connections", all)
-	}
+	k.reading.Go(func() { // nobody reads a socket that waits for the store
+		shared := int(k.conns.Load())
+		if k.o.Shared != nil {
+			shared = k.o.Shared(shared)
+		}
+		if all > shared {
+			k.o.Logger.Warn("another program with these tokens takes events from slack, or a connection has just broken", "own", shared, "connections", all)
+		}
+	})
 }
 
 type session struct {

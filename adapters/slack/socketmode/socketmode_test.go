@@ -27,20 +27,24 @@ type greeted struct{ listener }
 
 func (*greeted) Frame(context.Context, []byte, Ack) (string, error) { return "hello", nil }
 
-// Slack says how many sockets all programs with the same tokens have. Where no other
-// process shares the store, more than this one's are told.
+// Slack says how many sockets all programs with the same tokens have. More than those of
+// the processes that share the store are told.
 func TestForeignSockets(t *testing.T) {
-	for _, alone := range []bool{false, true} {
+	for others, warned := range map[int]bool{0: true, 1: true, 2: false} {
 		var log strings.Builder
 		var own, all int
-		k := New(Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now, Alone: alone, Observe: inbound.Observe{Sockets: func(o, a int) { own, all = o, a }}}, &greeted{})
+		k := New(Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now, Observe: inbound.Observe{Sockets: func(o, a int) { own, all = o, a }}}, &greeted{})
+		if others > 0 {
+			k.o.Shared = func(own int) int { return own + others }
+		}
 		k.conns.Store(2)
-		for n, warns := range map[int]bool{2: false, 4: alone} {
+		for n, warns := range map[int]bool{2: false, 4: warned} {
 			log.Reset()
 			s := &session{k: k}
 			s.frame(t.Context(), fmt.Appendf(nil, `{"type": "hello", "num_connections": %d}`, n), time.NewTimer(time.Hour))
+			k.reading.Wait()
 			if own != 2 || all != n || strings.Contains(log.String(), "level=WARN") != warns {
-				t.Errorf("alone %v, %d sockets: told %d of %d\n%s", alone, n, own, all, &log)
+				t.Errorf("%d of others, %d sockets: told %d of %d\n%s", others, n, own, all, &log)
 			}
 		}
 	}
