@@ -180,6 +180,7 @@ func (s *Thread) noteTrouble(seq uint64) {
 // openTurn opens a turn with the messages that wait.
 func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 	t := &Turn{ID: b.Turn, Name: b.Name, Requester: b.Requester, At: e.At, Strategy: b.Strategy, Facts: s.Facts}
+	t.before = s.Turn(b.Again)
 	t.Again, t.Voices, t.To, t.Tries = b.Again, b.Voices, b.To, max(b.Try-1, 0)
 	s.Inbox.Reacts = slices.DeleteFunc(slices.Clone(s.Inbox.Reacts), func(r Reaction) bool { return r.Seq == b.Turn })
 	t.Msgs, s.Inbox.Asides = slices.Clone(s.Inbox.Asides), nil

@@ -168,6 +168,7 @@ type Turn struct {
 	Belongs   map[chat.UserID]memory.Belongs // which groups its people are in
 
 	Again  uint64          // the turn that this one tries to do better
+	before *Turn           // the same, where the log still has it
 	From   *Call           // of an earlier turn, that a person ran again: this one goes on from there
 	Stays  []*Call         // calls that had run from there on
 	Tries  int             // how many tries came before this one

@@ -97,14 +97,14 @@ func (t *Turn) AnswerName() string { return "answer/" + t.Name }
 func (t *Turn) ReportName() string { return "ran/" + t.Name }
 
 // Eyes lists the messages of the requester by which the platform may be searched with their
-// eyes, the newest first. A turn that began by itself has none.
+// eyes, the newest first. Another try has those of the try before, and a turn that began by
+// itself has none.
 func (t *Turn) Eyes() (refs []chat.MessageRef) {
-	if t == nil || t.Slot != nil {
-		return nil
-	}
-	for _, m := range slices.Backward(t.Asked()) {
-		if m.Eyes && m.From.ID == t.Requester.ID {
-			refs = append(refs, m.Ref)
+	for try := t; try != nil && try.Slot == nil; try = try.before {
+		for _, m := range slices.Backward(try.Asked()) {
+			if m.Eyes && m.From.ID == t.Requester.ID {
+				refs = append(refs, m.Ref)
+			}
 		}
 	}
 	return refs
