@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -105,14 +106,13 @@ func (a *Adapter) page(w http.ResponseWriter, r *http.Request) {
 	if len(s.Channel.Cards) == 0 && s.Writes {
 		s.Hints = a.hints(v)
 	}
-	html, err := draw("page.html", s)
-	if err != nil {
-		a.log.Error("draw the page", "error", err)
+	html := a.html("page.html", s)
+	if html == "" {
 		http.Error(w, "The page can't be drawn.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(html) // the browser is gone
+	_, _ = io.WriteString(w, html) // the browser is gone
 }
 
 // hints are what one may try here.
@@ -129,13 +129,14 @@ func (a *Adapter) hints(v view) []string {
 	return out
 }
 
-// draw executes a template.
-func draw(name string, data any) ([]byte, error) {
+// html draws the page or a part of it; "" where that fails.
+func (a *Adapter) html(name string, data any) string {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
-		return nil, err
+		a.log.Error("draw a part of the page", "part", name, "error", err)
+		return ""
 	}
-	return b.Bytes(), nil
+	return b.String()
 }
 
 // sidebar lists the places.

@@ -102,15 +102,6 @@ func (a *Adapter) look(after uint64, v view) look {
 	return l
 }
 
-// html draws a part of the page.
-func (a *Adapter) html(name string, data any) string {
-	out, err := draw(name, data)
-	if err != nil {
-		a.log.Error("draw a part of the page", "part", name, "error", err)
-	}
-	return string(out)
-}
-
 // disposition has a browser keep a file under its name.
 func disposition(name string) string {
 	return mime.FormatMediaType("attachment", map[string]string{"filename": chat.FileName(name)})
