@@ -5,8 +5,8 @@
 // The order of all rules is in next.go. Each room below judges one thing: agent/thread
 // reads the log, agent/approval judges who may decide, agent/taint follows content from
 // outside, agent/schedules judges times, agent/prompt writes for the model, agent/view for
-// people. agent/run performs what Next says, in the actions of agent/do. agent/speak is how
-// models speak.
+// people; agent/words answers their words. agent/run performs what Next says, in the actions
+// of agent/do. agent/speak is how models speak.
 package agent
 
 import (

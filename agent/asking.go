@@ -185,20 +185,6 @@ func (a *Agent) Changed(log *Log, act do.Change, member approval.Member) (b memo
 	return a.on(log).approval().Changed(proposals[i], member), true
 }
 
-// changeReply answers a change by word.
-func (d *decision) changeReply(c *thread.Command) string {
-	b, ok := d.thread.Approvals.Answers[c.Seq]
-	switch {
-	case !ok:
-		return ""
-	case b.Refused != "":
-		return approval.NotChanged(b.Refused)
-	case d.thread.Calls[b.Call] != nil && d.thread.Calls[b.Call].Card.Hidden:
-		return textHidden
-	}
-	return "Changed. All votes so far are void: the card shows what would run now."
-}
-
 // Card is the approval of a call as people see it; ok is false where there is none.
 func (a *Agent) Card(entries []memory.Entry, id string) (v chat.Approval, ok bool) {
 	s := thread.Read(entries)

@@ -9,6 +9,7 @@ import (
 	"nod/agent/do"
 	"nod/agent/schedules"
 	"nod/agent/thread"
+	"nod/agent/words"
 	"nod/chat"
 	"nod/memory"
 )
@@ -29,7 +30,7 @@ func (d *decision) notices() do.Action {
 	}
 	for _, c := range d.thread.Inbox.Commands {
 		key := c.Notice()
-		if d.thread.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && d.thread.StoppedBy(c.Seq) ||
+		if d.thread.Has(key) || c.Word == "forget" || c.Word == "edit" && words.Changed(d.thread, c) == "" || c.Word == "stop" && d.thread.StoppedBy(c.Seq) ||
 			c.Word == "schedule" && d.schedules().Reply(c) == "" ||
 			c.Word == "allow" && d.thread.Approvals.Allows[c.Seq].Reason == approval.NeedsCode {
 			continue
@@ -140,7 +141,7 @@ func (d *decision) corrections() do.Action {
 		if d.thread.Has(name) {
 			continue
 		}
-		return d.sayNotice(name, chat.MessageRef{}, textCorrection(c.Result), c.Seq)
+		return d.sayNotice(name, chat.MessageRef{}, words.Correction(c.Result), c.Seq)
 	}
 	return nil
 }

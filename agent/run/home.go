@@ -10,6 +10,7 @@ import (
 	"nod/agent"
 	"nod/agent/approval"
 	"nod/agent/do"
+	"nod/agent/words"
 	"nod/chat"
 	"nod/memory"
 )
@@ -31,7 +32,7 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 		return err == nil && in
 	}
 	if i.Agent != nil {
-		h.Tools = i.in(v.Direct).Offers(v.Who.ID, member)
+		h.Tools = words.Offers(i.in(v.Direct).Tools, v.Who.ID, member)
 	}
 	if i.Agent != nil && i.Agent.Facts.Most > 0 && v.Direct != (chat.ThreadID{}) {
 		facts, err := memory.ReadBook(ctx, i.Store, i.Limits.Place(v.Direct))
@@ -153,7 +154,7 @@ func (d *driver) listed(ctx context.Context, act do.List) chat.Text {
 		visit := d.visit(ctx, act.Who)
 		home, err := d.Lobby.Waiting(ctx, d.thread.Platform, visit)
 		if err == nil {
-			text = agent.Listed(act, d.thread, home, visit.Link)
+			text = words.Listed(act, d.thread, home, visit.Link)
 		}
 		return err
 	})
