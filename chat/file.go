@@ -58,7 +58,7 @@ func FileName(name string) string {
 	}, name)
 	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
 	stem, ext := splitName(name)
-	if stem = strings.TrimRight(cutBytes(stem, mostFileName-len(ext)), ". "); stem == "" {
+	if stem = strings.TrimRight(CutBytes(stem, mostFileName-len(ext)), ". "); stem == "" {
 		stem = "file"
 	}
 	return stem + ext
@@ -74,8 +74,8 @@ func splitName(name string) (stem, ext string) {
 	return strings.TrimSuffix(name, ext), ext
 }
 
-// cutBytes is at most n bytes of s, ending at a rune.
-func cutBytes(s string, n int) string {
+// CutBytes is at most n bytes of s, ending at a rune.
+func CutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -111,8 +111,13 @@ func HasMark(name, mark string) bool {
 // Pictured says whether a model can be shown a picture of a media type, as it is or turned
 // into one that models take.
 func Pictured(mediaType string) bool {
+	return AsItIs(mediaType) || mediaType == "image/bmp" || mediaType == "image/tiff"
+}
+
+// AsItIs says whether models take a picture of a media type as it is.
+func AsItIs(mediaType string) bool {
 	switch mediaType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff":
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return true
 	}
 	return false

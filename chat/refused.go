@@ -1,6 +1,10 @@
 package chat
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"net/url"
+)
 
 // Refused is an adapter's error for a post that the platform takes in no form. Another
 // try is of no use, but another post may succeed.
@@ -19,4 +23,14 @@ func (r Refused) Notice() string {
 		return fmt.Sprintf("%s refused my answer (%s)", r.Platform, r.Code)
 	}
 	return fmt.Sprintf("%s refused my answer (%s: %s)", r.Platform, r.Code, r.Words)
+}
+
+// WithoutAddress takes the address out of an error of a transport: addresses of files, calls
+// and sockets hold secrets.
+func WithoutAddress(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 
 	"nod/adapters/slack/api"
@@ -65,8 +64,7 @@ func (f file) shrunk() file {
 	if f.Thumb == "" || !strings.HasPrefix(f.Mimetype, "image/") {
 		return f
 	}
-	takes := slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, f.Mimetype)
-	if takes && f.Size <= intake.MostImage {
+	if chat.AsItIs(f.Mimetype) && f.Size <= intake.MostImage {
 		return f
 	}
 	name := strings.TrimSuffix(chat.FirstOf(f.Name, f.Title, f.ID), path.Ext(f.Name))

@@ -12,7 +12,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -73,7 +72,7 @@ func (s Store) fetchFile(ctx context.Context, thread chat.ThreadID, f *File) err
 		f.File = full
 	}
 	most := int64(MostFile)
-	if isImage(f.MediaType) {
+	if chat.AsItIs(f.MediaType) {
 		most = MostImage
 	}
 	if f.Size > most {
@@ -85,7 +84,7 @@ func (s Store) fetchFile(ctx context.Context, thread chat.ThreadID, f *File) err
 	}
 	f.MediaType = picture.Type(data, f.MediaType)
 	if isText(f.MediaType) && utf8.Valid(data) {
-		f.Text = beginning(string(data), chat.FileText)
+		f.Text = chat.CutBytes(string(data), chat.FileText)
 	}
 	f.Size = int64(len(data))
 	if f.Blob, err = s.Keep(ctx, thread, data); err != nil {
@@ -128,32 +127,13 @@ func isText(mediaType string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml"
 }
 
-func isImage(mediaType string) bool {
-	switch mediaType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
-	}
-	return false
-}
-
-// beginning is at most n bytes of s, ending at a rune.
-func beginning(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
 // Download makes a request and returns at most most bytes. check may refuse the
 // response; it may be nil. No error names the address, since addresses of files are
 // secret.
 func Download(client *http.Client, req *http.Request, most int64, check func(*http.Response) error) ([]byte, error) {
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("fetch a file: %w", withoutAddress(err))
+		return nil, fmt.Errorf("fetch a file: %w", chat.WithoutAddress(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
@@ -166,18 +146,10 @@ func Download(client *http.Client, req *http.Request, most int64, check func(*ht
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("fetch a file: %w", withoutAddress(err))
+		return nil, fmt.Errorf("fetch a file: %w", chat.WithoutAddress(err))
 	}
 	if int64(len(data)) > most {
 		return nil, errors.New("fetch a file: larger than it was said to be")
 	}
 	return data, nil
-}
-
-func withoutAddress(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
+
+	"nod/chat"
 )
 
 // Lost is a failure after which it is not known whether a call took effect.
@@ -20,12 +21,9 @@ func (e *Lost) Unwrap() error { return e.Err }
 func IsLost(err error) bool { var l *Lost; return errors.As(err, &l) }
 
 // AsLost judges a failure of the transport. A call that failed to connect was not
-// sent; of any other it can't be known. Addresses hold tokens, so they are taken out.
+// sent; of any other it can't be known. It names no address.
 func AsLost(call string, err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
+	err = chat.WithoutAddress(err)
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return fmt.Errorf("%s: %w", call, err)

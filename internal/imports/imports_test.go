@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"tools/mcp/wire":            {},
 	"front":                     {"chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"adapters/terminal":         {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
-	"adapters/slack/socketmode": {"adapters/slack/api", "chat/inbound", "chat/retry"},
+	"adapters/slack/socketmode": {"chat", "chat/inbound", "chat/retry"},
 	"adapters/slack/layout":     {"adapters/slack/api", "chat", "chat/bounded", "chat/form", "chat/markdown", "chat/summary", "front"},
 	"adapters/slack/api":        {"chat", "chat/bounded", "chat/form", "chat/inbound", "chat/intake", "chat/outbox", "front"},
 	"adapters/slack":            {"adapters/slack/api", "adapters/slack/layout", "adapters/slack/socketmode", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},

@@ -5,11 +5,11 @@ package layout
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/api"
+	"nod/chat"
 	"nod/chat/markdown"
 )
 
@@ -145,13 +145,10 @@ func (p *Part) Add(line string) bool {
 
 // Gallery says whether the part is a picture that is shown as a gallery.
 func (p Part) Gallery() bool {
-	return !p.Attached && p.Mark != "" && p.File != nil && slices.Contains(pictures, p.File.Kind) && plainName.MatchString(p.File.Name)
+	return !p.Attached && p.Mark != "" && p.File != nil && chat.AsItIs(p.File.Kind) && plainName.MatchString(p.File.Name)
 }
 
 // A picture in a message of its own is shown as a gallery, which has room for words
 // about it; a gallery names its file, which not every name is fit for
 // (https://discord.com/developers/docs/components/reference#media-gallery).
-var (
-	pictures  = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
-)
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)

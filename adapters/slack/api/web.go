@@ -371,15 +371,6 @@ func (w *Client) same() *http.Client {
 	return &c
 }
 
-// WithoutURL takes the address out of an error: those of files and sockets hold secrets.
-func WithoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
 // Ours says whether the token may go to an address.
 func (w *Client) Ours(address string) bool {
 	u, err := url.Parse(address)
@@ -408,7 +399,7 @@ func (w *Client) Put(ctx context.Context, address string, data []byte) error {
 	req.Header.Set("Content-Type", "application/octet-stream")
 	resp, err := w.HTTP.Do(req)
 	if err != nil {
-		return outbox.AsLost(putMethod, WithoutURL(err))
+		return outbox.AsLost(putMethod, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {

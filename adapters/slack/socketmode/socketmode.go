@@ -25,7 +25,7 @@ import (
 	"github.com/gorilla/websocket"
 	"golang.org/x/sync/errgroup"
 
-	"nod/adapters/slack/api"
+	"nod/chat"
 	"nod/chat/inbound"
 	"nod/chat/retry"
 )
@@ -159,7 +159,7 @@ func (k *Sockets) connect(ctx context.Context, n int) error {
 			continue
 		}
 		inbound.Count(k.o.Observe.Reconnected)
-		k.o.Logger.Warn("socket replaced", "socket", n, "error", api.WithoutURL(err))
+		k.o.Logger.Warn("socket replaced", "socket", n, "error", chat.WithoutAddress(err))
 		if greeted {
 			pause = firstPause
 		}
@@ -207,7 +207,7 @@ func (k *Sockets) session(ctx context.Context, n int) (greeted bool, err error) 
 		if resp != nil {
 			return false, fmt.Errorf("open a socket: status %d", resp.StatusCode)
 		}
-		return false, fmt.Errorf("open a socket: %w", api.WithoutURL(err))
+		return false, fmt.Errorf("open a socket: %w", chat.WithoutAddress(err))
 	}
 	s := &session{k: k, n: n, conn: conn, ended: make(chan error, 2)}
 	k.conns.Add(1)
