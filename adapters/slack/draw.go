@@ -170,11 +170,7 @@ func (a *Adapter) update(thread chat.ThreadID, ref chat.MessageRef, m front.Mess
 	args.Del("mrkdwn") // chat.update does not take it
 	args.Set("ts", ref.ID)
 	args.Set("parse", "none")
-	version := uint64(0)
-	if m.Steps != nil {
-		version = m.Steps.Version
-	}
-	args.Set("metadata", layout.Marked(m.Key, 0, version, a.Signature(thread, m.Key)))
+	args.Set("metadata", layout.Marked(m.Post, 0, a.Signature(thread, m.Key)))
 	if f.Blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}

@@ -24,13 +24,6 @@ type sending struct {
 	files    []shared       // files of the bot's that are there
 }
 
-func (s *sending) version() uint64 {
-	if s.post.Steps != nil {
-		return s.post.Steps.Version
-	}
-	return 0
-}
-
 // send makes one message, in the first form that Slack takes. What Slack has trouble
 // with again and again, while it lets itself be read, is tried in plainer forms.
 func (s *sending) send(ctx context.Context, n int, forms layout.Part) (string, error) {
@@ -86,7 +79,7 @@ func (s *sending) once(ctx context.Context, n int, f layout.Form) (string, error
 	if s.thread.Root != "" {
 		args.Set("thread_ts", s.thread.Root)
 	}
-	args.Set("metadata", layout.Marked(s.post.Key, n, s.version(), s.a.Signature(s.thread, s.post.Key)))
+	args.Set("metadata", layout.Marked(s.post, n, s.a.Signature(s.thread, s.post.Key)))
 	args.Set("unfurl_links", "false")
 	args.Set("unfurl_media", "false")
 	var said struct {

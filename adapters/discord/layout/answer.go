@@ -1,12 +1,14 @@
 package layout
 
 import (
+	"regexp"
 	"strings"
 
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/markdown"
+	"nod/front"
 )
 
 // MostSaid is how long an answer may be that is messages. A longer one is one
@@ -63,5 +65,59 @@ func Said(pieces []string) []string {
 	if len(out) == 0 {
 		return []string{"(no text)"}
 	}
+	return out
+}
+
+// SummonsParts writes a text that calls people to an approval, whose card it answers,
+// or to a question that it asks them.
+// It rings with those who may decide, unless nobody is to be mentioned.
+func SummonsParts(m front.Message) []Part {
+	s := m.Text.Summons
+	if s.Quiet {
+		return AnswerMessages(m.Text)
+	}
+	head := front.List(m.Calls, 300) + "\n"
+	parts := messages(m.Text, MostContent-markdown.UTF16(head))
+	first := &parts[0]
+	first.Content = strings.TrimSpace(head + first.Content)
+	first.Pings = Deciders(&chat.Approval{Approvers: s.Approvers, Requester: s.Requester, Exclude: s.Exclude})
+	first.Silent = false
+	return parts
+}
+
+// An answer that Discord's filters block goes another way, where
+// there is one: a file, which AutoMod does not read, or the same words without the
+// links.
+
+const (
+	linkLeftOut  = "(link left out)"
+	linksLeftOut = "Links are left out: Discord blocks one of them as harmful."
+)
+
+var (
+	linkTo  = regexp.MustCompile(`\]\(<?https?://[^\s)>]*>?(?:\s+"[^"\n]*")?\)`)
+	address = regexp.MustCompile(`(?i)<?\bhttps?://[^\s<>()\[\]]+>?`)
+)
+
+// Around gives another form of an answer that a filter blocked; nil where there is none.
+func Around(code int, t *chat.Text) []Part {
+	switch code {
+	case api.CodeAutoMod:
+		said := api.SaidBy(&api.Error{Code: code}).Notice()
+		return []Part{{Content: said + ". It is in the file.", File: wholeAnswer(strings.ToValidUTF8(t.Markdown, "\uFFFD"))}}
+	case api.CodeHarmful:
+		return unlinked(t)
+	}
+	return nil
+}
+
+// unlinked is an answer without the addresses in it; none if it has none.
+func unlinked(t *chat.Text) []Part {
+	text := address.ReplaceAllString(linkTo.ReplaceAllString(t.Markdown, "] "+linkLeftOut), linkLeftOut)
+	if text == t.Markdown {
+		return nil
+	}
+	out := AnswerMessages(&chat.Text{Markdown: markdown.Head(text, MostSaid)})
+	out[len(out)-1].Add(linksLeftOut)
 	return out
 }

@@ -74,7 +74,6 @@ type Request struct {
 	Float    bool              // nobody waits for it
 	Skip     func() bool       // asked last: the call has become pointless
 	Then     func(error)       // told how it ended
-	timeout  time.Duration     // default callTimeout
 	Answer   any               // where to put what Slack says; may be nil
 	header   func(http.Header) // told the headers of the answer
 }
@@ -105,7 +104,7 @@ func (w *Client) Call(ctx context.Context, r Request) error {
 }
 
 func (w *Client) once(ctx context.Context, r Request) error {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.timeout, CallTimeout))
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Base+r.Method, strings.NewReader(r.Args.Encode()))
 	if err != nil {

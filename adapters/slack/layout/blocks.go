@@ -207,9 +207,12 @@ type Metadata struct {
 }
 
 // Marked writes the metadata of a part of a post.
-func Marked(key string, n int, version uint64, sign string) string {
+func Marked(p chat.Post, n int, sign string) string {
 	m := Metadata{Type: Mark}
-	m.Payload.Key, m.Payload.Part, m.Payload.Version, m.Payload.Sign = key, n, version, sign
+	m.Payload.Key, m.Payload.Part, m.Payload.Sign = p.Key, n, sign
+	if p.Steps != nil {
+		m.Payload.Version = p.Steps.Version
+	}
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return ""
