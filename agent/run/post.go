@@ -115,9 +115,11 @@ func (d *driver) doubt() bool {
 // lost says whether the thread is not this driver's any more.
 func (d *driver) lost() bool { return d.ctx.Err() != nil || d.held.Bell.Lost() }
 
-// edit makes a post show its final state.
+// edit makes a post show its final state, unless another process may have the thread: that
+// may show a newer one.
 func (d *driver) edit(key string, act do.Edit) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
+		ctx = chat.WithDoubt(ctx, d.doubt)
 		wait := backoff{}
 		var err error
 		for n := 1; n <= mostEdits && ctx.Err() == nil; n++ {

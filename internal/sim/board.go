@@ -156,6 +156,9 @@ func (d *desk) Edit(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef, p
 	d.edits[ref]++
 	n := d.edits[ref]
 	edit := func() error {
+		if chat.Doubtful(ctx) {
+			return chat.ErrDoubt
+		}
 		if n == d.edits[ref] {
 			d.n.w.board.edit(ref, p)
 		}

@@ -109,17 +109,23 @@ func (h *handle) beat() {
 	if !h.well || h.closed {
 		return
 	}
-	h.sure = true
+	var ring []func()
 	for _, r := range slices.Clone(h.runs) {
 		k := r.Held.(*hold)
 		switch {
 		case k.t.holder != h || k.t.token != k.token:
 			h.drop(r)
-			h.tell(r.Bell.Lose)
+			ring = append(ring, r.Bell.Lose)
 		case len(k.t.inbox) > 0:
-			h.tell(r.Bell.Mail)
+			ring = append(ring, r.Bell.Mail)
 		}
 	}
+	h.tell(func() { // one answer
+		for _, bell := range ring {
+			bell()
+		}
+		h.sure = h.well
+	})
 	if len(h.s.ready) > 0 {
 		h.look()
 	}

@@ -119,7 +119,6 @@ func (s *Store) beatShard(ctx context.Context, i int, runs []*held) error {
 	if reply.err != nil {
 		return reply.err
 	}
-	s.shards[i].alive.Store(&sent)
 	s.noteBeat(i, now, before)
 	s.deadlines.tick(i, now)
 	s.deadlines.note(i, next)
@@ -134,6 +133,7 @@ func (s *Store) beatShard(ctx context.Context, i int, runs []*held) error {
 			r.bell.Mail()
 		}
 	}
+	s.shards[i].alive.Store(&sent) // now that the runs know what they lost
 	return nil
 }
 
