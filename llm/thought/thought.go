@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -154,6 +155,9 @@ func (s *Splitter) readSign(last bool) {
 	if (at == nil || at[1] == len(held)) && !last && len(held) <= longest && begins(strings.ToLower(held)) {
 		return
 	}
+	if at != nil && at[2*closeSign] >= 0 && !last && utf8.RuneCountInString(held[at[1]:]) < 2 { // see quoted
+		return
+	}
 	if at == nil || at[1] > longest {
 		_, n := utf8.DecodeRuneInString(held)
 		if at != nil && at[2*codeSign] == 0 {
@@ -210,12 +214,20 @@ func (s *Splitter) frame(sign string) {
 var quotes = []string{`""`, "''", "“”", "‘’", "«»", "()"}
 
 // quoted says whether the sign that was just read stands between two such marks, the first
-// of which opens a word, in a text without thoughts.
+// of which opens a word, or within a sentence, in a text without thoughts.
 func (s *Splitter) quoted() bool {
-	next, _ := utf8.DecodeRuneInString(s.held)
+	if s.inside || s.opened {
+		return false
+	}
+	next, size := utf8.DecodeRuneInString(s.held)
+	word, spaced := strings.CutSuffix(s.tail, " ")
+	last, _ := utf8.DecodeLastRuneInString(word)
+	if then, _ := utf8.DecodeRuneInString(s.held[size:]); spaced && unicode.IsLetter(last) && next == ' ' && unicode.IsLower(then) {
+		return true
+	}
 	mark, n := utf8.DecodeLastRuneInString(s.tail)
 	before := s.tail[:len(s.tail)-n]
-	return !s.inside && !s.opened && slices.Contains(quotes, string([]rune{mark, next})) && strings.TrimRight(before, " \t\n(") != before
+	return slices.Contains(quotes, string([]rune{mark, next})) && strings.TrimRight(before, " \t\n(") != before
 }
 
 // longest is how much of a line is held back, in bytes.

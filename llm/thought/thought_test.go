@@ -77,6 +77,12 @@ func TestSplit(t *testing.T) {
 		{"a call on its channel stays", "<|channel|>commentary to=functions.find <|constrain|>json<|message|>{\"q\":1}<|call|>", "<|channel|>commentary to=functions.find <|constrain|>json<|message|>{\"q\":1}<|call|>", ""},
 
 		{"a closing tag in quotes", "It ends with \"</think>\" or (</think>), “</thinking>” too.", "It ends with \"</think>\" or (</think>), “</thinking>” too.", ""},
+		{"a closing tag in a sentence", "It writes </think> when it is done, or </THINK > é.", "It writes </think> when it is done, or </THINK > é.", ""},
+		{"a closing tag before a sentence", "I plan. </think> Oslo it is.", "Oslo it is.", "I plan. "},
+		{"a closing tag between sentences", "I plan. </think> yes", "yes", "I plan. "},
+		{"a closing tag before a line", "I plan </think>\noslo", "oslo", "I plan "},
+		{"a closing tag at the end", "I plan </think> ", "", "I plan "},
+		{"a closing tag in a sentence ends a thought", "<think>it is </think> done", "done", "it is "},
 		{"a closing tag behind a quote", "He said \"no\"</think>\"Oslo.\"", "\"Oslo.\"", "He said \"no\""},
 		{"a quoted closing tag ends a thought", "<think>a \"</think>\" Oslo.", "\" Oslo.", "a \""},
 		{"in code", "Write `<think>x</think>` there.", "Write `<think>x</think>` there.", ""},
