@@ -58,7 +58,7 @@ func (f Found) String() string {
 // and results, and every summary goes. The rest names the person nowhere. All messages
 // since the turn before belong to a turn: they were in its prompt.
 func Erase(log []memory.Entry, person Is, until time.Time) ([]memory.Body, Found) {
-	e := eraser{turn: map[string]int{}, theirs: map[int]bool{}, decided: map[string]bool{}, kept: map[string]bool{}}
+	e := eraser{turn: map[string]int{}, theirs: map[int]bool{}, opened: map[int]bool{}, decided: map[string]bool{}, kept: map[string]bool{}}
 	e.found.refs, e.found.blobs = map[chat.MessageRef]bool{}, map[string]bool{}
 	each := func(do func(i int, b memory.Body)) {
 		e.at = 0
@@ -82,7 +82,7 @@ func Erase(log []memory.Entry, person Is, until time.Time) ([]memory.Body, Found
 	each(func(i int, b memory.Body) {
 		if after := e.erase(b); !same(b, after) {
 			out[i], e.found.changed = after, true
-			turns[e.at] = e.theirs[e.at]
+			turns[e.at] = e.theirs[e.at] && e.opened[e.at]
 		}
 	})
 	for _, theirs := range turns {
@@ -99,6 +99,7 @@ type eraser struct {
 	at      int
 	turn    map[string]int // by call
 	theirs  map[int]bool
+	opened  map[int]bool // words open none
 	decided map[string]bool
 	kept    map[string]bool // files that others have too
 	found   Found
@@ -128,6 +129,7 @@ func (e *eraser) survey(b memory.Body) {
 	case memory.Order:
 		e.spoke(b.By)
 	case memory.Opened:
+		e.opened[e.at] = true
 		e.spoke(append(slices.Clip(b.Voices), b.Requester)...)
 	case memory.Ran:
 		e.turn[b.Call.ID] = e.at

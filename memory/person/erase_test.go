@@ -95,6 +95,10 @@ func TestErase(t *testing.T) {
 	if again, found := Erase(log, isAda, at); found.changed || len(again) != len(log) {
 		t.Errorf("a second time something changed: %v", found)
 	}
+	word := numbered(says("1", ada, "remember: SECRET"), memory.Remembered{Number: 1, By: ada, Message: 1})
+	if _, found := Erase(word, isAda, at); found.Messages != 1 || found.Turns != 0 {
+		t.Errorf("a word that opened no turn: %v", found)
+	}
 }
 
 // applied applies an erasure to the log, and gives the log as a store has it.
