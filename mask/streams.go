@@ -9,36 +9,30 @@ import (
 
 // Error gives an error whose words hold no secret. It still wraps the original.
 func (m *Mask) Error(err error) error {
-	if m == nil || err == nil {
+	if err == nil {
+		return nil
+	}
+	words := m.Text(err.Error())
+	if words == err.Error() {
 		return err
 	}
-	words := err.Error()
-	masked := m.Text(words)
-	if masked == words {
-		return err
-	}
-	return &masking{masked, err}
+	return &masking{err, words}
 }
 
 type masking struct {
+	error
 	words string
-	err   error
 }
 
 // Error implements error.
 func (m *masking) Error() string { return m.words }
 
 // Unwrap gives the error with its own words.
-func (m *masking) Unwrap() error { return m.err }
+func (m *masking) Unwrap() error { return m.error }
 
 // Writer masks secrets in the written text. No secret may be spread over two writes;
 // callers write whole lines.
-func (m *Mask) Writer(w io.Writer) io.Writer {
-	if m == nil {
-		return w
-	}
-	return writer{m, w}
-}
+func (m *Mask) Writer(w io.Writer) io.Writer { return writer{m, w} }
 
 type writer struct {
 	m *Mask
@@ -54,12 +48,7 @@ func (w writer) Write(p []byte) (int, error) {
 }
 
 // Handler masks secrets in the log.
-func (m *Mask) Handler(next slog.Handler) slog.Handler {
-	if m == nil {
-		return next
-	}
-	return handler{m, next}
-}
+func (m *Mask) Handler(next slog.Handler) slog.Handler { return handler{m, next} }
 
 type handler struct {
 	m    *Mask

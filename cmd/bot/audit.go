@@ -184,15 +184,13 @@ func auditStore(ctx context.Context, file string, cmd *commands, env Env) (*conf
 	return cfg, store, err
 }
 
-func viewStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewer, error) {
+func viewStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (v viewer, err error) {
 	if cfg.Store.Kind == config.Redis {
-		return viewRedis(ctx, cfg, log)
+		v, err = viewRedis(ctx, cfg, log)
+	} else {
+		v, err = sqlite.View(ctx, cfg.Store.Path)
 	}
-	v, err := sqlite.View(ctx, cfg.Store.Path)
-	if err != nil {
-		return nil, unusable(err)
-	}
-	return v, nil
+	return v, unusable(err)
 }
 
 // keepAudit signs checkpoints of the audit log until it is told to stop. Without a

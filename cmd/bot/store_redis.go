@@ -25,11 +25,7 @@ func openRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullS
 
 // viewRedis opens it to look at it.
 func viewRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewer, error) {
-	v, err := redis.View(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
-	if err != nil {
-		return nil, unusable(err)
-	}
-	return v, nil
+	return redis.View(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
 }
 
 func checkRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) ([]string, error) {

@@ -27,19 +27,15 @@ const (
 
 // palette is twelve colours that can be told apart, the first eight also by
 // most people who do not see all of them (Okabe and Ito, 2008, without yellow).
-var palette = []color.Color{
-	color.RGBA{0x00, 0x72, 0xb2, 255},
-	color.RGBA{0xd5, 0x5e, 0x00, 255},
-	color.RGBA{0x00, 0x9e, 0x73, 255},
-	color.RGBA{0xcc, 0x79, 0xa7, 255},
-	color.RGBA{0x56, 0xb4, 0xe9, 255},
-	color.RGBA{0xe6, 0x9f, 0x00, 255},
-	color.RGBA{0x55, 0x55, 0x55, 255},
-	color.RGBA{0x8c, 0x56, 0x4b, 255},
-	color.RGBA{0x66, 0x33, 0x99, 255},
-	color.RGBA{0x80, 0x80, 0x00, 255},
-	color.RGBA{0xb2, 0x22, 0x22, 255},
-	color.RGBA{0x00, 0x00, 0x80, 255},
+var palette = colours(
+	0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00, 0x555555, 0x8c564b, 0x663399, 0x808000, 0xb22222, 0x000080,
+)
+
+func colours(codes ...uint32) (out []color.Color) {
+	for _, c := range codes {
+		out = append(out, color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 255})
+	}
+	return out
 }
 
 // toPNG writes a picture as a file.

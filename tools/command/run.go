@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
 	"os"
 	"os/exec"
@@ -199,7 +198,8 @@ func (c *command) file(stdout *tools.Capture) (*llm.File, string) {
 	if json.Valid(data) {
 		media = "application/json"
 	}
-	file := &llm.File{Name: c.Name + "-output" + extension(media), MediaType: media, Data: data}
+	kind, _, _ := strings.Cut(media, ";")
+	file := &llm.File{Name: c.Name + "-output" + cmp.Or(extensions[kind], ".bin"), MediaType: media, Data: data}
 	return file, fmt.Sprintf("the output is the file %s (%s, %d bytes)", file.Name, media, len(data))
 }
 
@@ -209,12 +209,4 @@ var extensions = map[string]string{
 	"text/plain": ".txt", "text/html": ".html", "image/jpeg": ".jpg", "application/json": ".json",
 	"application/pdf": ".pdf", "application/zip": ".zip", "application/x-gzip": ".gz",
 	"image/png": ".png", "image/gif": ".gif", "image/webp": ".webp", "text/xml": ".xml",
-}
-
-func extension(media string) string {
-	kind, _, err := mime.ParseMediaType(media)
-	if e := extensions[kind]; err == nil && e != "" {
-		return e
-	}
-	return ".bin"
 }
