@@ -154,6 +154,11 @@ var reactOdd = []odd{
 	{"an empty answer", "Thought: hm\nFinal Answer:", `thinks hm`},
 	{"the thinking in the text", "<think>\nlet me see\n</think>\n\nFinal Answer: 42", `thinks let me see | answers 42`},
 	{"only the end of the thinking", "let me see\n</think>\n\n42 it is.", `thinks let me see | answers 42 it is.`},
+	{"the thinking in brackets, in the answer", "Final Answer: [THINK]plan[/THINK] 42", `thinks plan | answers 42`},
+	{"the thinking on a channel", "<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>final<|message|>Final Answer: 42", `thinks plan | answers 42`},
+	{"the thinking on Gemma's channel", "<|channel>thought\nplan<channel|>Final Answer: 42", `thinks plan | answers 42`},
+	{"thinking that never ends behind the answer", "Final Answer: 42\n<THINK mode=x>plan", `thinks plan | answers 42`},
+	{"an answer that was only thought of", "Final Answer: plan\n</think>\nFinal Answer: 42", `thinks Final Answer: plan | answers 42`},
 	{"an action that was only thought of", "<think>Action: restart\nAction Input: {\"service\": \"api\", \"n\": 1}</think>Hello.", "thinks Action: restart⏎Action Input: {\"service\": \"api\", \"n\": 1} | answers Hello."},
 	{"the template's end mark", "Final Answer: 42<|im_end|>\n<|im_start|>user", `answers 42`},
 }
