@@ -4,14 +4,15 @@
 //
 // The order of all rules is in next.go. Each room below judges one thing: agent/thread
 // reads the log, agent/approval judges who may decide, agent/taint follows content from
-// outside, agent/schedules judges times, agent/prompt writes for the model, agent/view for
-// people; agent/words answers their words. agent/run performs what Next says, in the actions
-// of agent/do. agent/speak is how models speak.
+// outside, agent/schedules and agent/facts judge what their names say, agent/prompt writes
+// for the model, agent/view for people; agent/words answers their words. agent/run performs
+// what Next says, in the actions of agent/do. agent/speak is how models speak.
 package agent
 
 import (
 	"time"
 
+	"nod/agent/facts"
 	"nod/agent/policy"
 	"nod/agent/prompt"
 	"nod/agent/schedules"
@@ -74,3 +75,6 @@ func (a *Agent) ReadPlan(m chat.Message, now time.Time) (plan *when.Plan, why st
 func (a *Agent) zoneOf(u chat.User) string {
 	return prompt.Writer{Zone: a.Zone, Zones: a.Zones}.ZoneOf(u).String()
 }
+
+// IsFact says whether a message is a word about facts.
+func (a *Agent) IsFact(m chat.Message) bool { return a != nil && facts.Meant(a.Facts, m) }

@@ -7,6 +7,7 @@ import (
 
 	"nod/agent/approval"
 	"nod/agent/do"
+	"nod/agent/facts"
 	"nod/agent/policy"
 	"nod/agent/prompt"
 	"nod/agent/schedules"
@@ -119,6 +120,10 @@ func (d *decision) prompt() prompt.Writer {
 
 func (d *decision) schedules() schedules.Case {
 	return schedules.Case{Thread: d.thread, Limits: d.agent.Schedules}
+}
+
+func (d *decision) facts() facts.Case {
+	return facts.Case{Thread: d.thread, Book: d.log.Book, Limits: d.agent.Facts, Direct: d.log.claim.Direct}
 }
 
 func (d *decision) taint() taint.Watch {

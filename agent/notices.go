@@ -19,13 +19,13 @@ func (d *decision) notices() do.Action {
 	for _, f := range d.thread.Inbox.Forgot {
 		key := fmt.Sprintf("forgot/%d", f.Seq)
 		if !d.thread.Has(key) {
-			return d.sayNotice(key, f.Ref, textForgot+d.stay(f.Facts), f.Seq)
+			return d.sayNotice(key, f.Ref, textForgot+d.facts().Stay(f.Facts), f.Seq)
 		}
 	}
 	if act := d.schedules().Make(); act != nil {
 		return act
 	}
-	if act := d.jotting(); act != nil {
+	if act := d.facts().Do(); act != nil {
 		return act
 	}
 	for _, c := range d.thread.Inbox.Commands {
@@ -85,7 +85,7 @@ func (d *decision) forget() do.Action {
 	}
 	for _, c := range d.thread.Inbox.Commands {
 		if c.Word == "forget" {
-			if act := d.recall(); act != nil {
+			if act := d.facts().Recall(); act != nil {
 				return act
 			}
 			return do.Record{Bodies: []memory.Body{d.forgetEntry(c)}}

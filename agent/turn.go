@@ -6,6 +6,7 @@ import (
 
 	"nod/agent/do"
 	"nod/agent/strategy"
+	"nod/agent/taint"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
@@ -125,8 +126,10 @@ func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) do.Action {
 	if act := d.identify(t); act != nil {
 		return act
 	}
-	if act := d.recalled(t); act != nil {
-		return act
+	if !d.past && d.log.claim.Facts == nil {
+		if act := d.facts().Show(t); act != nil {
+			return act
+		}
 	}
 	d.branch = ph.Branch
 	if !d.held {
@@ -277,7 +280,7 @@ func (d *decision) pickRuns(last *thread.Step) do.Action {
 		return d.schedules().MakeOf(effect, d.beginEffect(effect).Started)
 	}
 	if effect.Tool == thread.RememberTool {
-		return d.rememberCall(effect)
+		return d.facts().JotOf(effect, taint.FactSource(d.taint().OfCall(effect)), d.beginEffect(effect).Started)
 	}
 	if act := d.checkPreview(effect); act != nil && !effect.Started {
 		return act

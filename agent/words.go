@@ -26,19 +26,15 @@ func textStopped(by chat.User) string { return "Stopped by " + phrase.Name(by) +
 // replyTo is the text that answers a word.
 func (d *decision) replyTo(c *thread.Command) string {
 	switch c.Word {
-	case "remember", "forget fact":
-		return d.factReply(c)
-	case "facts":
-		return d.factsReply()
-	case "forget what":
-		return d.here(textForgetWhat)
+	case "remember", "forget fact", "facts", "forget what":
+		return d.facts().Reply(c)
 	case "model":
 		return d.modelReply(c)
 	}
 	a := d.agent
 	return words.Speaker{
 		Prompt: d.prompt(), Tools: a.Tools, Skills: a.Skills, SkillOff: a.SkillOff, Schedules: d.schedules(), Prices: a.Prices,
-		Calling: a.Calling, Here: d.here,
+		Calling: a.Calling, Here: d.facts().Here,
 		Can: map[string]bool{
 			"allow":     slices.ContainsFunc(a.Tools, func(t policy.Tool) bool { return t.Rules.Grants.Most > 0 }),
 			"schedules": a.Schedules.Thread > 0, "facts": a.Facts.Most > 0, "skills": len(a.Skills) > 0,

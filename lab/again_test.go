@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"nod/agent"
+	"nod/agent/facts"
 	"nod/agent/policy"
 	"nod/agent/schedules"
 	"nod/chat"
@@ -83,7 +83,7 @@ func TestMadeInTheLog(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	a.Schedules, a.Facts = policy.Schedules{Thread: 3, Person: 3, Least: time.Minute, Late: time.Hour}, policy.Facts{Most: 3, Size: 40}
-	a.Tools = append(a.Tools, schedules.Tool(script.Rules()), agent.RememberTool(script.Rules(), a.Facts))
+	a.Tools = append(a.Tools, schedules.Tool(script.Rules()), facts.Tool(script.Rules(), a.Facts))
 	threads := entries(t, recordAs(t, 1, func(r *recording, i int) {
 		for _, text := range []string{"keep that", "ask later"} {
 			r.say(i, text)

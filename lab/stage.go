@@ -12,6 +12,7 @@ import (
 	"nod/agent"
 	"nod/agent/approval"
 	"nod/agent/do"
+	"nod/agent/facts"
 	"nod/chat"
 	"nod/llm/args"
 	"nod/memory"
@@ -157,7 +158,7 @@ func (s *stage) perform(ctx context.Context, act do.Action) error {
 	case do.Schedule:
 		s.made(append([]memory.Body{act.Made}, act.Then...))
 	case do.Jot:
-		bodies, _ := s.lab.Agent.Jotted(act, &memory.Book{})
+		bodies, _ := facts.Jotted(s.lab.Agent.Facts, act, &memory.Book{})
 		s.made(bodies)
 	case do.Post:
 		s.post(act)

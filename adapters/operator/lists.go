@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/facts"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
@@ -317,7 +318,7 @@ func (p *Page) books(r *http.Request, page int, out *health) error {
 			f.Text, f.Source, f.By.Name = p.text(f.Text), p.text(f.Source), p.person(f.By)
 		}
 		if len(b.Facts) > 0 {
-			out.Books = append(out.Books, bookRow{p.at(b.Facts[0].In, known), agent.FactLines(b)})
+			out.Books = append(out.Books, bookRow{p.at(b.Facts[0].In, known), facts.Lines(b)})
 		}
 	}
 	return nil

@@ -176,7 +176,7 @@ type Occur struct{ Slot memory.Slot }
 type Recall struct{}
 
 // Jot writes a fact down or, with Forget, forgets one, and records what
-// [agent.Agent.Jotted] makes of that. The driver adds the thread to Fact.
+// [facts.Jotted] makes of that. The driver adds the thread to Fact.
 type Jot struct {
 	Fact    memory.Fact
 	Forget  int

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/facts"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/crash"
@@ -114,7 +115,7 @@ func TestForgottenFact(t *testing.T) {
 	bubbleOn(t, open, func(t *testing.T, store memory.Full) {
 		w := newWorld(t, store, nil)
 		withFacts(w)
-		tool := agent.RememberTool(script.Rules(), w.runner.Agent.Facts)
+		tool := facts.Tool(script.Rules(), w.runner.Agent.Facts)
 		tool.Risk = policy.Auto
 		w.runner.Agent.Tools = policy.Set{tool}
 		w.model.Add(`call remember {"text":"secret of a \"call\""}`)

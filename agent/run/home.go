@@ -10,6 +10,7 @@ import (
 	"nod/agent"
 	"nod/agent/approval"
 	"nod/agent/do"
+	"nod/agent/facts"
 	"nod/agent/words"
 	"nod/chat"
 	"nod/memory"
@@ -35,11 +36,11 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 		h.Tools = words.Offers(i.in(v.Direct).Tools, v.Who.ID, member)
 	}
 	if i.Agent != nil && i.Agent.Facts.Most > 0 && v.Direct != (chat.ThreadID{}) {
-		facts, err := memory.ReadBook(ctx, i.Store, i.Limits.Place(v.Direct))
+		book, err := memory.ReadBook(ctx, i.Store, i.Limits.Place(v.Direct))
 		if err != nil {
 			return h, err
 		}
-		h.Facts = agent.FactLines(facts)
+		h.Facts = facts.Lines(book)
 	}
 	for _, a := range i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}, member) {
 		used, err := i.Store.Count(ctx, a.name, 0, counterTTL)

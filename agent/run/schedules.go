@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nod/agent/do"
+	"nod/agent/facts"
 	"nod/agent/schedules"
 	"nod/chat"
 	"nod/memory"
@@ -101,7 +102,7 @@ func (d *driver) jot(act do.Jot) error {
 	var bodies []memory.Body
 	err := d.insist(func() error {
 		return memory.ChangeBook(background, d.Store, d.Limits.Place(d.thread), func(b *memory.Book) (gone []*memory.Fact) {
-			bodies, gone = d.Agent.Jotted(act, b)
+			bodies, gone = facts.Jotted(d.Agent.Facts, act, b)
 			return gone
 		})
 	})

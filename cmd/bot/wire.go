@@ -17,6 +17,7 @@ import (
 	discordapi "nod/adapters/discord/api"
 	slackapi "nod/adapters/slack/api"
 	"nod/agent"
+	"nod/agent/facts"
 	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/run/keeper"
@@ -379,7 +380,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		a.Tools = append(a.Tools, schedules.Tool(cfg.Approvals.Rules()))
 	}
 	if a.Facts = cfg.Facts.Rules(); a.Facts.Most > 0 {
-		a.Tools = append(a.Tools, agent.RememberTool(cfg.Approvals.Rules(), a.Facts))
+		a.Tools = append(a.Tools, facts.Tool(cfg.Approvals.Rules(), a.Facts))
 	}
 	for _, t := range k.box.List() {
 		r := k.rules[t.Name]

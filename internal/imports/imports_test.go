@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"memory/recent":             {"memory"},
 	"memory/sqlite":             {"chat", "memory", "memory/recent"},
 	"memory/redis":              {"chat", "memory", "memory/recent"},
-	"agent":                     {"agent/approval", "agent/do", "agent/phrase", "agent/policy", "agent/prompt", "agent/schedules", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "agent/view", "agent/words", "chat", "chat/question", "chat/vocabulary", "chat/when", "llm", "llm/args", "memory"},
+	"agent":                     {"agent/approval", "agent/do", "agent/facts", "agent/phrase", "agent/policy", "agent/prompt", "agent/schedules", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "agent/view", "agent/words", "chat", "chat/question", "chat/vocabulary", "chat/when", "llm", "llm/args", "memory"},
 	"agent/thread":              {"chat", "chat/question", "chat/vocabulary", "chat/when", "llm/args", "memory"},
 	"agent/policy":              {"agent/thread", "chat", "chat/when", "edits", "llm", "llm/args", "memory", "tools/find"},
 	"agent/phrase":              {"agent/speak", "agent/thread", "chat"},
@@ -59,12 +59,13 @@ var mayImport = map[string][]string{
 	"agent/do":                  {"agent/approval", "chat", "llm", "memory"},
 	"agent/schedules":           {"agent/do", "agent/phrase", "agent/policy", "agent/thread", "chat", "chat/when", "llm", "llm/args", "memory"},
 	"agent/words":               {"agent/approval", "agent/do", "agent/phrase", "agent/policy", "agent/prompt", "agent/schedules", "agent/speak", "agent/thread", "agent/view", "chat", "chat/vocabulary", "memory"},
+	"agent/facts":               {"agent/do", "agent/phrase", "agent/policy", "agent/prompt", "agent/thread", "chat", "chat/vocabulary", "llm", "llm/args", "memory"},
 	"agent/prompt":              {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "llm", "memory"},
 	"agent/view":                {"agent/approval", "agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
 	"agent/speak":               {"llm", "llm/args", "llm/thought"},
 	"agent/incidents":           {"agent/phrase", "chat", "memory"},
 	"agent/run/keeper":          {"agent/incidents", "chat", "memory"},
-	"agent/run":                 {"agent", "agent/approval", "agent/do", "agent/policy", "agent/schedules", "agent/view", "agent/words", "chat", "chat/bounded", "chat/patience", "chat/picture", "llm", "memory", "memory/person"},
+	"agent/run":                 {"agent", "agent/approval", "agent/do", "agent/facts", "agent/policy", "agent/schedules", "agent/view", "agent/words", "chat", "chat/bounded", "chat/patience", "chat/picture", "llm", "memory", "memory/person"},
 	"spending":                  {"chat", "llm", "memory"},
 	"setting":                   {},
 	"mask":                      {},
@@ -96,7 +97,7 @@ var mayImport = map[string][]string{
 	"adapters/discord/people":   {"adapters/discord/api", "adapters/discord/atlas", "chat", "chat/bounded", "chat/outbox", "front"},
 	"adapters/discord/commands": {"adapters/discord/api", "chat/outbox", "chat/vocabulary"},
 	"adapters/discord/setup":    {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "chat", "chat/outbox", "chat/summary", "front"},
-	"lab":                       {"agent", "agent/approval", "agent/do", "agent/phrase", "agent/thread", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
+	"lab":                       {"agent", "agent/approval", "agent/do", "agent/facts", "agent/phrase", "agent/thread", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
 	"cmd/bot/meter":             {"agent/policy", "agent/view", "chat", "chat/inbound", "llm", "llm/queue", "memory"},
@@ -125,7 +126,7 @@ var mayImport = map[string][]string{
 
 	"adapters/web/door": {},
 	"internal/doortest": {},
-	"adapters/operator": {"adapters/web/door", "agent", "agent/do", "agent/run", "agent/view", "chat", "chat/bounded", "chat/summary", "llm", "memory", "spending"},
+	"adapters/operator": {"adapters/web/door", "agent", "agent/do", "agent/facts", "agent/run", "agent/view", "chat", "chat/bounded", "chat/summary", "llm", "memory", "spending"},
 }
 
 // mayKnow lists who may import a library of a platform, a provider or a store.
@@ -145,7 +146,7 @@ var mayKnow = map[string][]string{
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no
 // disk, no network, no goroutine.
-var pure = []string{"agent", "agent/incidents", "agent/thread", "agent/policy", "agent/phrase", "agent/strategy", "agent/taint", "agent/approval", "agent/do", "agent/prompt", "agent/schedules", "agent/view", "agent/words", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "llm/thought", "trace"}
+var pure = []string{"agent", "agent/incidents", "agent/thread", "agent/policy", "agent/phrase", "agent/strategy", "agent/taint", "agent/approval", "agent/do", "agent/facts", "agent/prompt", "agent/schedules", "agent/view", "agent/words", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "llm/thought", "trace"}
 
 // impure are what a pure package does not import.
 var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"nod/agent"
+	"nod/agent/facts"
 	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/run/keeper"
@@ -440,7 +441,7 @@ var options = map[string]func(p *play, value string){
 	},
 	"facts": func(p *play, _ string) {
 		p.agent.Facts = policy.Facts{Most: 3, Size: 40}
-		p.agent.Tools = append(p.agent.Tools, agent.RememberTool(ownRules(), p.agent.Facts))
+		p.agent.Tools = append(p.agent.Tools, facts.Tool(ownRules(), p.agent.Facts))
 	},
 }
 

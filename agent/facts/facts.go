@@ -1,4 +1,5 @@
-package agent
+// Package facts judges facts: who may write one down, and which ones a prompt shows.
+package facts
 
 import (
 	"encoding/json"
@@ -11,7 +12,6 @@ import (
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/prompt"
-	"nod/agent/taint"
 	"nod/agent/thread"
 	"nod/chat"
 	"nod/chat/vocabulary"
@@ -33,8 +33,8 @@ const (
 	notWritten     = "not written down: "
 )
 
-// RememberTool is the tool by which the model asks to write a fact down.
-func RememberTool(rules memory.Rules, f policy.Facts) policy.Tool {
+// Tool is the tool by which the model asks to write a fact down.
+func Tool(rules memory.Rules, f policy.Facts) policy.Tool {
 	t := policy.Tool{Risk: policy.Ask, Rules: rules, Tool: llm.Tool{
 		Name:        thread.RememberTool,
 		Description: "Write down one fact that every thread of this channel is shown from now on. People approve each fact. Use it only when somebody asks you to keep something.",
@@ -45,37 +45,42 @@ func RememberTool(rules memory.Rules, f policy.Facts) policy.Tool {
 	return t
 }
 
-// IsFact says whether a message is a word about facts.
-func (a *Agent) IsFact(m chat.Message) bool {
-	if a == nil || a.Facts.Most == 0 || m.From.Bot || m.Aside || m.Outside {
+// Meant says whether a message is a word about facts.
+func Meant(limits policy.Facts, m chat.Message) bool {
+	if limits.Most == 0 || m.From.Bot || m.Aside || m.Outside {
 		return false
 	}
 	_, _, ok := vocabulary.Facts(m.Text)
 	return ok
 }
 
-// recall asks for the book where facts are on and it is not read yet.
-func (d *decision) recall() do.Action {
-	if d.agent.Facts.Most == 0 || d.log.Book != nil {
+// Case judges the facts of a thread's channel.
+type Case struct {
+	Thread *thread.Thread
+	Book   *memory.Book // nil: nobody read it yet
+	Limits policy.Facts
+	Direct bool // the thread is the direct conversation with one person
+}
+
+// Recall asks for the book where facts are on and it is not read yet.
+func (k Case) Recall() do.Action {
+	if k.Limits.Most == 0 || k.Book != nil {
 		return nil
 	}
 	return do.Recall{}
 }
 
-// recalled notes the facts that the open turn's prompts show from now on. No fact is shown
+// Show notes the facts that the open turn's prompts show from now on. No fact is shown
 // to people of another organisation.
-func (d *decision) recalled(t *thread.Turn) do.Action {
-	if d.past || d.log.claim.Facts != nil {
-		return nil
-	}
-	if act := d.recall(); act != nil {
+func (k Case) Show(t *thread.Turn) do.Action {
+	if act := k.Recall(); act != nil {
 		return act
 	}
 	var want []memory.FactRef
-	if d.log.Book != nil && !t.HearsOthers() {
-		want = d.log.Book.Refs()
+	if k.Book != nil && !t.HearsOthers() {
+		want = k.Book.Refs()
 	}
-	if slices.Equal(want, d.thread.Facts) {
+	if slices.Equal(want, k.Thread.Facts) {
 		return nil
 	}
 	return do.Record{Bodies: []memory.Body{memory.Recalled{Facts: want}}}
@@ -84,24 +89,24 @@ func (d *decision) recalled(t *thread.Turn) do.Action {
 // aboutFacts are the words whose answers need the book.
 var aboutFacts = []string{"remember", "facts", "forget fact", "memory"}
 
-// jotting does what people asked for about facts by word.
-func (d *decision) jotting() do.Action {
-	for _, c := range d.thread.Inbox.Commands {
-		if d.thread.Has(c.Notice()) || !slices.Contains(aboutFacts, c.Word) {
+// Do does what people asked for about facts by word.
+func (k Case) Do() do.Action {
+	for _, c := range k.Thread.Inbox.Commands {
+		if k.Thread.Has(c.Notice()) || !slices.Contains(aboutFacts, c.Word) {
 			continue
 		}
-		if act := d.recall(); act != nil {
+		if act := k.Recall(); act != nil {
 			return act
 		}
-		_, done := d.thread.Folk.Jotted[c.Seq]
-		if done || d.agent.Facts.Most == 0 {
+		_, done := k.Thread.Folk.Jotted[c.Seq]
+		if done || k.Limits.Most == 0 {
 			continue
 		}
 		if c.Word == "forget fact" {
 			return do.Jot{Fact: memory.Fact{ID: c.FactID(), By: c.From}, Forget: thread.Number(c.Arg), Message: c.Seq}
 		}
 		if c.Word == "remember" {
-			if why := d.unfitFact(c.From, c.Arg); why != "" {
+			if why := k.unfit(c.From, c.Arg); why != "" {
 				return do.Record{Bodies: []memory.Body{memory.Remembered{By: c.From, Message: c.Seq, Refused: why}}}
 			}
 			return do.Jot{Fact: memory.Fact{ID: c.FactID(), Text: c.Arg, By: c.From, At: c.At}, Message: c.Seq}
@@ -110,51 +115,51 @@ func (d *decision) jotting() do.Action {
 	return nil
 }
 
-// here is a text of ours as it reads in this place: a direct conversation is no channel.
-func (d *decision) here(text string) string {
-	if !d.log.claim.Direct {
+// Here is a text of ours as it reads in this place: a direct conversation is no channel.
+func (k Case) Here(text string) string {
+	if !k.Direct {
 		return text
 	}
 	return strings.ReplaceAll(text, "this channel", "this conversation")
 }
 
-// stay says how many facts `forget` leaves.
-func (d *decision) stay(facts int) string {
+// Stay says how many facts `forget` leaves.
+func (k Case) Stay(facts int) string {
 	if facts == 0 {
 		return ""
 	}
-	return fmt.Sprintf(d.here(" Facts of this channel that stay: %d; `facts` lists them."), facts)
+	return fmt.Sprintf(k.Here(" Facts of this channel that stay: %d; `facts` lists them."), facts)
 }
 
-// unfitFact says why a text can't be written down for somebody.
-func (d *decision) unfitFact(by chat.User, text string) string {
+// unfit says why a text can't be written down for somebody.
+func (k Case) unfit(by chat.User, text string) string {
 	switch {
 	case !by.MayWrite():
 		return "guests and people of other organisations can't"
 	case strings.TrimSpace(text) == "":
 		return "there is no text; write it as in `remember: no deploys on Friday`"
-	case utf8.RuneCountInString(text) > d.agent.Facts.Size:
-		return fmt.Sprintf("it is longer than %d characters", d.agent.Facts.Size)
+	case utf8.RuneCountInString(text) > k.Limits.Size:
+		return fmt.Sprintf("it is longer than %d characters", k.Limits.Size)
 	}
 	return ""
 }
 
-// rememberCall writes down the fact of an approved call. It is written when the entry is in
+// JotOf writes down the fact of an approved call. It is written when the entry is in
 // the log, so nothing has to run.
-func (d *decision) rememberCall(c *thread.Call) do.Action {
+func (k Case) JotOf(c *thread.Call, source string, started memory.Started) do.Action {
 	var said struct{ Text string }
 	_ = json.Unmarshal([]byte(c.Args), &said) // its schema was checked
-	if why := d.unfitFact(c.Turn.Requester, said.Text); why != "" {
+	if why := k.unfit(c.Turn.Requester, said.Text); why != "" {
 		return do.Record{Bodies: []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: notWritten + why, Origin: thread.Inside}}}
 	}
 	return do.Jot{
-		Fact: memory.Fact{ID: c.ID, Text: strings.TrimSpace(said.Text), By: c.Turn.Requester, At: d.thread.Now, Source: taint.FactSource(d.taint().OfCall(c))},
-		Then: []memory.Body{d.beginEffect(c).Started, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Origin: thread.Inside}},
+		Fact: memory.Fact{ID: c.ID, Text: strings.TrimSpace(said.Text), By: c.Turn.Requester, At: k.Thread.Now, Source: source},
+		Then: []memory.Body{started, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Origin: thread.Inside}},
 	}
 }
 
 // Jotted changes a book, and gives the entries to record and the fact that was forgotten.
-func (a *Agent) Jotted(act do.Jot, b *memory.Book) (out []memory.Body, gone []*memory.Fact) {
+func Jotted(limits policy.Facts, act do.Jot, b *memory.Book) (out []memory.Body, gone []*memory.Fact) {
 	noted := memory.Remembered{Number: act.Forget, By: act.Fact.By, Message: act.Message, Forgot: act.Forget > 0}
 	if act.Forget > 0 {
 		fact, ok := b.Drop(act.Forget, act.Fact.Name())
@@ -166,8 +171,8 @@ func (a *Agent) Jotted(act do.Jot, b *memory.Book) (out []memory.Body, gone []*m
 		}
 		return []memory.Body{noted}, gone
 	}
-	if noted.Number = b.Add(act.Fact, a.Facts.Most); noted.Number == 0 {
-		noted.Refused = fmt.Sprintf("this channel has %d facts, and that is the most", a.Facts.Most)
+	if noted.Number = b.Add(act.Fact, limits.Most); noted.Number == 0 {
+		noted.Refused = fmt.Sprintf("this channel has %d facts, and that is the most", limits.Most)
 	} else {
 		noted.Name = act.Fact.Name()
 	}
@@ -184,9 +189,9 @@ func (a *Agent) Jotted(act do.Jot, b *memory.Book) (out []memory.Body, gone []*m
 	return append(out, noted), nil
 }
 
-// factReply answers `remember` and `forget fact`.
-func (d *decision) factReply(c *thread.Command) string {
-	b, ok := d.thread.Folk.Jotted[c.Seq]
+// jotted answers `remember` and `forget fact`.
+func (k Case) jotted(c *thread.Command) string {
+	b, ok := k.Thread.Folk.Jotted[c.Seq]
 	switch {
 	case !ok:
 		return textNoFacts
@@ -195,28 +200,39 @@ func (d *decision) factReply(c *thread.Command) string {
 	case c.Word == "forget fact":
 		return fmt.Sprintf("Fact %d is forgotten.", b.Number)
 	case b.Refused != "":
-		return notWritten + d.here(b.Refused)
+		return notWritten + k.Here(b.Refused)
 	}
 	text := memory.Forgotten
-	if f := d.log.Book.Fact(b.Number, b.Name); f != nil {
+	if f := k.Book.Fact(b.Number, b.Name); f != nil {
 		text = fmt.Sprintf("%q", phrase.OneLine(f.Text))
 	}
 	return fmt.Sprintf("Fact %d of this channel: %s (%s)", b.Number, text, phrase.Name(b.By))
 }
 
-// factsReply answers `facts`.
-func (d *decision) factsReply() string {
-	switch {
-	case d.log.Book == nil:
-		return textNoFacts
-	case len(d.log.Book.Facts) == 0:
-		return d.here(textNothingYet)
+// Reply answers a word about facts.
+func (k Case) Reply(c *thread.Command) string {
+	switch c.Word {
+	case "facts":
+		return k.list()
+	case "forget what":
+		return k.Here(textForgetWhat)
 	}
-	return d.here("Facts of this channel:\n- ") + strings.Join(FactLines(d.log.Book), "\n- ")
+	return k.jotted(c)
 }
 
-// FactLines writes the facts of a book, a line each.
-func FactLines(b *memory.Book) (out []string) {
+// list answers `facts`.
+func (k Case) list() string {
+	switch {
+	case k.Book == nil:
+		return textNoFacts
+	case len(k.Book.Facts) == 0:
+		return k.Here(textNothingYet)
+	}
+	return k.Here("Facts of this channel:\n- ") + strings.Join(Lines(k.Book), "\n- ")
+}
+
+// Lines writes the facts of a book, a line each.
+func Lines(b *memory.Book) (out []string) {
 	for _, f := range b.Facts {
 		out = append(out, prompt.FactLine(f))
 	}
