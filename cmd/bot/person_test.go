@@ -70,6 +70,9 @@ func personErased(t *testing.T, kind string) {
 		}
 	}
 	n.erased(server)
+	if server != nil {
+		n.rewritten(server)
+	}
 
 	n.stop()
 	restore()
@@ -107,5 +110,26 @@ func (n *service) erased(server *redistest.Server) {
 			}
 		}
 		return err == nil
+	})
+}
+
+// rewritten says that a Redis server's files hold none of the words that were erased or
+// forgotten, and the others, once it has written its log anew.
+func (n *service) rewritten(server *redistest.Server) {
+	n.t.Helper()
+	n.find(n.w.mention("bob", "remember: SECRETDROPPED"), "Fact 3 of this channel")
+	n.find(n.w.mention("bob", "forget fact 3"), "Fact 3 is forgotten")
+	redisCLI(n.t, server, "CONFIG", "SET", "rdbcompression", "no") // so that words stand there as they are
+	redisCLI(n.t, server, "BGREWRITEAOF")
+	eventually(n.t, "the log of Redis holds nothing of what was erased", func() bool {
+		all, err := filepath.Glob(filepath.Join(server.Dir(), "appendonlydir", "*"))
+		var log []byte
+		for _, file := range all {
+			raw, errRead := os.ReadFile(file)
+			if log = append(log, raw...); errRead != nil {
+				return false // it is taken away
+			}
+		}
+		return err == nil && bytes.Contains(log, []byte("OTHERWORD")) && !bytes.Contains(log, []byte("SECRET"))
 	})
 }

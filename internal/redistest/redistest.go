@@ -125,6 +125,9 @@ func reserve(port int) bool {
 // Addr gives host:port.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
 
+// Dir is the folder of its files.
+func (s *Server) Dir() string { return s.dir }
+
 // URL gives the server's URL.
 func (s *Server) URL() string { return "redis://" + s.Addr() }
 
