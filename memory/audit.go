@@ -163,6 +163,9 @@ func ReadLine(raw []byte) (l AuditLine, sound bool) {
 	return l, ok && hashOf(append(before[:len(before):len(before)], after...)) == l.Hash
 }
 
+// LockedOut is why the vote with a person's fifth wrong code does not count.
+const LockedOut = "locked out for 15 minutes after five wrong codes"
+
 // audit gives the line that an entry adds to the audit log.
 func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 	l := AuditLine{At: e.At, Thread: thread}
@@ -173,7 +176,11 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 	case Vote:
 		l.Event, l.Call, l.Verdict, l.Reason = "vote", b.Call, string(b.Verdict), b.Reason
 		l.By, l.Rules = []chat.UserID{b.By.ID}, b.Rules.held()
-		if !b.Counts {
+		switch {
+		case b.Counts:
+		case b.Reason == LockedOut:
+			l.Event = "locked"
+		default:
 			l.Event = "ignored"
 		}
 	case Changed:

@@ -67,6 +67,11 @@ func TestAuditSaysRulesAndOutcome(t *testing.T) {
 			t.Errorf("%s lacks %s", asked, want)
 		}
 	}
+	for why, event := range map[string]string{"too late": `"ignored"`, memory.LockedOut: `"locked"`} {
+		if vote := line(memory.Vote{Call: "1-1-1", Reason: why}); !strings.Contains(vote, event) {
+			t.Errorf("%s lacks %s", vote, event)
+		}
+	}
 	for _, state := range []chat.CallState{chat.CallDone, chat.CallFailed, chat.CallUnknown} {
 		ended := line(memory.Result{Call: "1-1-1", Tool: "deploy", State: state})
 		if !strings.Contains(ended, `"result"`) || !strings.Contains(ended, `"outcome":"`+string(state)+`"`) {

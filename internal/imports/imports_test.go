@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"memory":                    {"chat", "chat/when", "llm"},
 	"internal/storetest":        {"chat", "llm", "memory"},
 	"memory/audit":              {"chat", "memory"},
-	"memory/factor":             {},
+	"memory/factor":             {"memory"},
 	"memory/person":             {"chat", "memory"},
 	"memory/transfer":           {"memory"},
 	"memory/recent":             {"memory"},

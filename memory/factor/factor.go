@@ -22,6 +22,8 @@ import (
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
+
+	"nod/memory"
 )
 
 // Notes are the notes of a store, as far as they are needed here.
@@ -52,9 +54,6 @@ const (
 	used    = "This code was used already; wait for the next one"
 	tooMany = "Too many wrong codes; try again in 15 minutes"
 )
-
-// lockedOut is why the vote with a person's fifth wrong code does not count.
-const lockedOut = "locked out for 15 minutes after five wrong codes"
 
 // person is the secret of a person, and what became of their codes.
 type person struct {
@@ -125,7 +124,7 @@ func (f Factors) Spend(ctx context.Context, who, digits string) (refused, locked
 		default:
 			refused = p.spend(digits, now)
 			if now.Before(p.Until) {
-				locked = lockedOut
+				locked = memory.LockedOut
 			}
 			all[who] = p
 			return refused != used
