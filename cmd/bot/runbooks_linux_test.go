@@ -82,7 +82,7 @@ func TestRunbooksOfARunningBot(t *testing.T) {
 			n.full(c, fill, room)
 			if kind == "sqlite" {
 				n.stop()
-				c.follow("nod.db VACUUM")
+				c.follow("; VACUUM\"")
 				n.start()
 			}
 			n.find(n.w.mention("ada", "still there"), "You said", "still there")
