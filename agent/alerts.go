@@ -1,15 +1,11 @@
 package agent
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"nod/agent/do"
-	"nod/agent/phrase"
 	"nod/agent/policy"
-	"nod/agent/thread"
+	"nod/agent/words"
 	"nod/chat"
 	"nod/memory"
 )
@@ -40,7 +36,7 @@ func (d *decision) tools() policy.Set {
 // one post, which is edited.
 func (d *decision) incidents() do.Action {
 	for _, i := range d.thread.Incidents {
-		text, shown := incidentLine(i), i.Shown()
+		text, shown := words.Incident(i), i.Shown()
 		if text == "" || d.thread.Has(shown) {
 			continue
 		}
@@ -54,45 +50,4 @@ func (d *decision) incidents() do.Action {
 		}
 	}
 	return nil
-}
-
-// HeldBack tells people which incidents of a channel were held back.
-func HeldBack(all []memory.Incident, now time.Time) string {
-	if len(all) == 0 {
-		return "No alert of this channel is held back."
-	}
-	text := fmt.Sprintf("%d incidents are held back, the oldest first:\n", len(all))
-	if len(all) == 1 {
-		text = "One incident is held back:\n"
-	}
-	for _, i := range all {
-		text += fmt.Sprintf("\n- %s, for %s", phrase.Code(i.Key), phrase.Long(now.Sub(i.First)))
-		if i.Times > 0 {
-			text += fmt.Sprintf(", again × %d", i.Times)
-		}
-	}
-	return text
-}
-
-// incidentLine is the line of an incident; "" where its turn says all.
-func incidentLine(i *thread.Incident) string {
-	var parts []string
-	switch {
-	case i.Waits():
-		parts = append(parts, "held back: this hour has no room for another turn. It begins when there is, unless it is resolved by then")
-	case i.As == memory.AlertHeld:
-		parts = append(parts, "was held back")
-	case i.As == memory.AlertLate:
-		parts = append(parts, "found late, after a gap, so I did not look into it. Mention me if it still matters")
-	}
-	if i.Times > 0 {
-		parts = append(parts, fmt.Sprintf("again × %d", i.Times))
-	}
-	if i.Over {
-		parts = append(parts, "resolved")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "Alert " + i.Name + ": " + strings.Join(parts, " · ")
 }

@@ -14,6 +14,7 @@ import (
 	"nod/agent/do"
 	"nod/agent/policy"
 	"nod/agent/speak"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -307,7 +308,7 @@ func (c *crowd) runsAgain(by chat.User) {
 	of := made[len(made)-rapid.IntRange(1, min(4, len(made))).Draw(c.t, "from the end")]
 	d := deed{by: by, what: "run", call: of.ID, args: c.draws(4)}
 	if by.Bot {
-		if b, why := c.agent.Reruns(c.entries, chat.Change{Call: of.ID, By: by, Args: d.args}); why == "" {
+		if b, why := view.Reruns(c.agent.Tools, c.entries, chat.Change{Call: of.ID, By: by, Args: d.args}); why == "" {
 			c.t.Fatalf("a bot's form is taken: %+v", b)
 		}
 		return

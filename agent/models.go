@@ -13,7 +13,6 @@ import (
 	"nod/agent/strategy"
 	"nod/agent/thread"
 	"nod/chat"
-	"nod/llm"
 )
 
 // The file may name several models. People choose one for a thread; the `for` of a model is
@@ -120,19 +119,6 @@ func (a *Agent) Spare(log *Log, c do.Call, why string) (spare do.Call, ok bool) 
 	spare.Before = slices.Concat(c.Before, spare.Before)
 	spare.Instead = strings.TrimPrefix(c.Instead+", "+a.As(c.Request.Model).Model+": "+why, ", ")
 	return spare, ok
-}
-
-// Lacks says in a word why a model is away, so that another one may be asked; "" where
-// another one would not help.
-func Lacks(f *llm.Error) string {
-	switch {
-	case f == nil:
-	case f.Status == 408 || f.Status == 429 || f.Status >= 500:
-		return fmt.Sprint(f.Status)
-	case f.Fault == llm.Unreachable || f.Fault == llm.Overloaded || f.Fault == llm.Timeout:
-		return string(f.Fault)
-	}
-	return ""
 }
 
 // modelReply answers `model` and `model NAME`.

@@ -35,7 +35,7 @@ func (d *decision) findMeant(m *thread.Message, o thread.Order) (c *thread.Call,
 func (d *decision) ordering(m *thread.Message, o thread.Order, plain []memory.Body) []memory.Body {
 	if slices.ContainsFunc(d.agent.Skills, func(s policy.Skill) bool { return s.Off && s.Name == m.Skill }) {
 		ran := d.ranEntry(m, o)
-		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.Tool, State: chat.CallFailed, Text: NotRun("the skill " + m.Skill + " is off; `skills` says why")})
+		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.Tool, State: chat.CallFailed, Text: notRun("the skill " + m.Skill + " is off; `skills` says why")})
 	}
 	c, again := d.findMeant(m, o)
 	if !again {
@@ -50,7 +50,7 @@ func (d *decision) ordering(m *thread.Message, o thread.Order, plain []memory.Bo
 	ran := d.ranEntry(m, o)
 	switch {
 	case why != "":
-		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.Tool, State: chat.CallFailed, Text: NotRun(why)})
+		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.Tool, State: chat.CallFailed, Text: notRun(why)})
 	case c.Turn.ByHand():
 		return append(plain, ran)
 	}
@@ -102,39 +102,5 @@ func (d *decision) again() do.Action {
 	return nil
 }
 
-// Again is a call in the form where a person edits it and runs it again; why says why that
-// can't be.
-func (a *Agent) Again(entries []memory.Entry, call string) (v chat.Again, why string) {
-	s := thread.Read(entries)
-	c := s.Calls[call]
-	if why := view.BarsAgain(s, c); why != "" {
-		return v, why
-	}
-	tool, known := a.Tools.Find(c.Tool)
-	if !known || s.IsOff(c.Tool) || tool.Risk != policy.Auto && tool.Risk != policy.Ask {
-		return v, "its tool can't be used here any more"
-	}
-	v = chat.Again{Call: c.ID, Tool: c.Tool, Args: c.Shown(), Parameters: string(tool.Parameters)}
-	v.Number = slices.Index(c.Turn.Calls(), c) + 1
-	return v, ""
-}
-
-// Reruns makes the order of such a form; why says why there is none, as far as the log
-// tells.
-func (a *Agent) Reruns(entries []memory.Entry, c chat.Change) (b memory.Order, why string) {
-	v, why := a.Again(entries, c.Call)
-	switch {
-	case c.By.Bot:
-		return b, "a bot runs nothing"
-	case why != "":
-		return b, why
-	}
-	tool, _ := a.Tools.Find(v.Tool)
-	if why, _ := tool.Unfit(c.Args); why != "" {
-		return b, why
-	}
-	return memory.Order{By: c.By, Tool: v.Tool, Args: c.Args, Of: c.Call}, ""
-}
-
-// NotRun tells a person why their call does not run.
-func NotRun(why string) string { return "I did not run it: " + why + "." }
+// notRun tells a person why their call does not run.
+func notRun(why string) string { return "I did not run it: " + why + "." }

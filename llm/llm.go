@@ -6,6 +6,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -179,6 +180,19 @@ type Error struct {
 	Code       string // the provider's word for it, such as model_not_found; "" where it has none
 	Message    string
 	RetryAfter time.Duration
+}
+
+// Lacks says in a word why the model is away, so that another one may be asked; "" where
+// another one would not help.
+func (e *Error) Lacks() string {
+	switch {
+	case e == nil:
+	case e.Status == 408 || e.Status == 429 || e.Status >= 500:
+		return strconv.Itoa(e.Status)
+	case e.Fault == Unreachable || e.Fault == Overloaded || e.Fault == Timeout:
+		return string(e.Fault)
+	}
+	return ""
 }
 
 // Error implements error.

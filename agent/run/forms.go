@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"nod/agent/approval"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -87,7 +88,7 @@ func (i Inbox) Again(ctx context.Context, thread chat.ThreadID, call string) (v 
 	if err != nil {
 		return v, "", err
 	}
-	v, why = i.in(thread).Again(entries, call)
+	v, why = view.Again(i.in(thread).Tools, entries, call)
 	return v, why, nil
 }
 
@@ -101,7 +102,7 @@ func (i Inbox) RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change
 	if err != nil {
 		return "", err
 	}
-	order, refused := i.in(thread).Reruns(entries, c)
+	order, refused := view.Reruns(i.in(thread).Tools, entries, c)
 	if refused != "" {
 		return refused, nil
 	}

@@ -193,7 +193,7 @@ func (d *driver) heldBack(ctx context.Context, act do.List) chat.Text {
 			all, err = d.Held(ctx, d.thread)
 		}
 		if err == nil {
-			text.Markdown = agent.HeldBack(all, act.At)
+			text.Markdown = words.HeldBack(all, act.At)
 		}
 		return err
 	})

@@ -69,7 +69,7 @@ func (d *driver) call(key string, act do.Call) {
 func (d *driver) missed(key string, act do.Call, err error) error {
 	var fault *llm.Error
 	errors.As(err, &fault)
-	if d.spares(key, act, agent.Lacks(fault)) {
+	if d.spares(key, act, fault.Lacks()) {
 		return nil
 	}
 	if ofPrompt(fault) && act.Whole == nil {

@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"agent/words":               {"agent/approval", "agent/do", "agent/phrase", "agent/policy", "agent/prompt", "agent/schedules", "agent/speak", "agent/thread", "agent/view", "chat", "chat/vocabulary", "memory"},
 	"agent/facts":               {"agent/do", "agent/phrase", "agent/policy", "agent/prompt", "agent/thread", "chat", "chat/vocabulary", "llm", "llm/args", "memory"},
 	"agent/prompt":              {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "llm", "memory"},
-	"agent/view":                {"agent/approval", "agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
+	"agent/view":                {"agent/approval", "agent/phrase", "agent/policy", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
 	"agent/speak":               {"llm", "llm/args", "llm/thought"},
 	"agent/incidents":           {"agent/phrase", "chat", "memory"},
 	"agent/run/keeper":          {"agent/incidents", "chat", "memory"},

@@ -32,7 +32,7 @@ var forbidden = []mutant{
 	{"again: something newer may have been asked", "agent/view/steps.go", "	for t := s.LastTry(); t != nil; t = s.Turn(t.Again) {\n		if t == c.Turn {\n			return \"\"\n		}\n	}\n", "	if true {\n		return \"\"\n	}\n", forbids},
 	{"again: who spoke in the tries before approves it", "agent/thread/turn.go", "		slices.ContainsFunc(t.Voices, func(u chat.User) bool { return u.ID == who })\n", "		false\n", forbids},
 	{"again: it is not the editor's", agentOrders, "Requester: m.From, Again: last.ID, From: c.ID,\n", "Requester: c.Turn.Requester, Again: last.ID, From: c.ID,\n", forbids},
-	{"again: a bot's form is taken", agentOrders, "	case c.By.Bot:\n", "	case false:\n", forbids},
+	{"again: a bot's form is taken", "agent/view/again.go", "	case c.By.Bot:\n", "	case false:\n", forbids},
 	{"again: what ran once needs no approval", "agent/taint/taint.go", "	if source := w.OfCall(c).Source; tool.Name", "	if c.Step.Origin() != nil {\n		return policy.Auto, \"\"\n	}\n	if source := w.OfCall(c).Source; tool.Name", forbids},
 	{"anew: votes of before count", asks, "		c.Votes = Votes{On: c.Votes.On}\n", "		c.Votes = Votes{On: c.Votes.On, Given: c.Votes.Given}\n", forbids},
 	{"anew: votes on the earlier card count", asks, "		delete(s.Posts.Cards, c.Card.Ref) // a vote on the old card is not for the new one\n", "", forbids},
