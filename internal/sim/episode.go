@@ -40,9 +40,10 @@ func play(sc scene, script []action, trace io.Writer) result {
 	w.run(func() bool { return w.since < end })
 	w.calmDown()
 	limit := w.since + mostCalm
-	if w.run(func() bool { return w.since < limit }) {
-		w.check.rest()
+	if !w.run(func() bool { return w.since < limit }) {
+		w.check.fail(ruleRest, "something goes on for %v", mostCalm)
 	}
+	w.check.rest()
 	w.leave()
 	return result{w.check.failed, w.check.turns, w.steps, w.since}
 }
