@@ -42,7 +42,7 @@ func (d *decision) incidents() do.Action {
 		}
 		p := d.sayNotice(i.Line(), chat.MessageRef{}, text, i.Seq)
 		if !d.thread.Has(i.Line()) {
-			p.Post.Key, p.Then = memory.PostKey(i.Line(), i.ID), []memory.Body{memory.Posted{Key: shown}}
+			p.Then = []memory.Body{memory.Posted{Key: shown}}
 			return p
 		}
 		if ref := d.thread.Posts.Refs[i.Line()]; !ref.IsZero() {

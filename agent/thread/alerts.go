@@ -10,7 +10,6 @@ import (
 // Incident is what the log of its thread holds of an incident.
 type Incident struct {
 	Seq   uint64 // of the alert that began it
-	ID    string // likewise
 	Name  string // of the alert
 	Key   string
 	Times int // how often it came again
@@ -72,7 +71,7 @@ func (s *Thread) incident(seq uint64, a memory.Alert) *Incident {
 	case a.As == memory.AlertAgain || a.As == memory.AlertResolved || a.As == memory.AlertBegins && s.Incidents[at].held != nil:
 		return s.Incidents[at]
 	}
-	s.Incidents[at] = &Incident{Seq: seq, ID: a.ID, Key: a.Incident, As: a.As, Name: a.Name}
+	s.Incidents[at] = &Incident{Seq: seq, Key: a.Incident, As: a.As, Name: a.Name}
 	return s.Incidents[at]
 }
 

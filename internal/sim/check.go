@@ -377,7 +377,6 @@ func (c *checker) spare(n *card) bool {
 func (c *checker) again(old *card, p chat.Post) {
 	a, b := old.first, p
 	switch {
-	case c.lost && strings.HasPrefix(p.Key, "alert/"): // it shows a state, which the store lost
 	case a.Text != nil && b.Text != nil && a.Text.Markdown != b.Text.Markdown:
 		c.fail(ruleNames, "%s stands for %q and for %q", p.Key, a.Text.Markdown, b.Text.Markdown)
 	case a.Approval != nil && b.Approval != nil && (a.Approval.Args != b.Approval.Args || a.Approval.Call != b.Approval.Call):
