@@ -58,7 +58,7 @@ func Plan(limits policy.Schedules, zone func(chat.User) string, m chat.Message, 
 	if limits == (policy.Schedules{}) || m.From.Bot || m.Aside || m.Outside {
 		return nil, ""
 	}
-	p, ok, err := when.Parse(m.Text, zone(m.From), now)
+	p, ok, err := when.Parse(m.Text, zone(m.From), now.Truncate(time.Millisecond)) // no store has a finer clock
 	switch {
 	case !ok:
 		return nil, ""
