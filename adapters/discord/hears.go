@@ -66,8 +66,8 @@ func (a *Adapter) blind(m api.Message) bool {
 	return m.GuildID != "" && m.Content == "" && m.Unspoken() == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && !a.reads()
 }
 
-// What calls the bot depends on the configuration and on what Discord lets it
-// read, which nobody can see. So people are told how to go on.
+// People can't see in the chat how to call the bot: the configuration decides it, and the
+// intents that Discord grants. So help and notices tell them.
 
 // Calling says how people call the bot, for its help.
 func (a *Adapter) Calling() string {
