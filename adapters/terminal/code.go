@@ -4,21 +4,23 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
 	"nod/chat"
+	"nod/chat/form"
 	"nod/front"
 )
 
 // A call may need a code, which is asked for when the person approves. On a live screen the
 // keys of that line reach neither the screen nor the line editor and its history.
 
-// secret is a code that is being typed.
+// secret is a code that is being typed, for a form that the front opened.
 type secret struct {
-	on *ask
-	of chat.Code
+	on     *ask
+	form   front.Click
+	digits string
 }
 
 // escapes are what a key or a paste sends beside its characters.
@@ -29,18 +31,17 @@ func (a *Adapter) askCode(ctx context.Context, on *ask) error {
 	if a.o.Screen.Prompt && !a.o.Screen.Live {
 		return a.say("this terminal would show the code; use one that knows escapes, or deny")
 	}
-	s := secret{on, chat.Code{Call: on.want.Call, By: a.o.User, Digest: on.want.Digest}}
-	refused, err := a.o.Inbox.Code(ctx, Thread, s.of)
+	ans, err := a.Click(ctx, front.Click{Verb: front.Code, ID: eventID(a.newID()), Thread: Thread, Call: on.want.Call, Digest: on.want.Digest, On: on.ref, By: a.o.User})
 	switch {
 	case err != nil:
 		return a.untaken(err)
-	case refused != "":
-		return a.say(refused)
+	case ans.Form == nil:
+		return a.say(strings.TrimSuffix(ans.Alone, "."))
 	}
 	a.mu.Lock()
-	a.secret = &s
+	a.secret = &secret{on: on, form: ans.Form.Click}
 	a.mu.Unlock()
-	return a.say(fmt.Sprintf("type the code for approval %d, %s; it is not shown", on.number, s.of.Digest[:min(len(s.of.Digest), front.DigestDigits)]))
+	return a.say(fmt.Sprintf("type the code for approval %d, %s; it is not shown", on.number, on.want.Digest[:min(len(on.want.Digest), front.DigestDigits)]))
 }
 
 // hide takes the keys of a code, and gives those behind it.
@@ -52,7 +53,7 @@ func (a *Adapter) hide(keys []byte) []byte {
 	}
 	keys = escapes.ReplaceAll(keys, nil)
 	for i, key := range keys {
-		switch s := &a.secret.of.Digits; {
+		switch s := &a.secret.digits; {
 		case key == '\r' || key == '\n':
 			a.codes <- *a.secret
 			a.secret = nil
@@ -74,36 +75,31 @@ func (a *Adapter) asksCode(line string) (s secret, ok bool) {
 		return s, false
 	}
 	s, a.secret = *a.secret, nil
-	s.of.Digits = line
+	s.digits = line
 	return s, true
 }
 
 // code puts the vote with a code.
 func (a *Adapter) code(ctx context.Context, s secret) error {
-	if s.of.Digits == "" {
+	if s.digits == "" {
 		return a.say("no code was sent")
 	}
-	refused, id := "", eventID(a.newID())
+	var ans front.Answer
 	err := a.put(&a.gate.vote, func() (fresh bool, err error) {
-		if refused, err = a.o.Inbox.Code(ctx, Thread, s.of, id); err != nil || refused != "" {
-			return false, err
+		ans, err = a.Sent(ctx, front.Sent{Click: s.form, Fields: []form.Filled{{ID: "code", Value: s.digits}}})
+		if fresh = err == nil && ans.Wrong == nil; fresh {
+			_ = a.locked(func() error { s.on.mine = first(s.on.want.Approve); return nil })
 		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		s.on.mine, _ = first(s.on.want.Approve)
-		return true, nil
+		return fresh, err
 	})
-	if err != nil || refused == "" {
+	if err != nil || ans.Wrong == nil {
 		return err
 	}
-	return a.say(refused)
+	return a.say(ans.Wrong.Why)
 }
 
 // coded says whether a vote needs a code.
-func (v *vote) coded() bool {
-	approves := func(e string) bool { return chat.NormalEmoji(e) == v.emoji }
-	return chat.NeedsCode(v.on.want.Ways) && !v.removed && slices.ContainsFunc(v.on.want.Approve, approves)
-}
+func (v *vote) coded() bool { return chat.NeedsCode(v.on.want.Ways) && v.verb == front.Approve }
 
 // discreet is the history of the line editor, without codes.
 type discreet struct{ term.History }

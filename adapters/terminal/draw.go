@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -25,129 +24,6 @@ type shown struct {
 	args    string // of an Approval: what would run, as written
 	decided bool   // of an Approval: what it was decided was written
 }
-
-// Post shows p and returns its reference. Showing the same post again changes
-// nothing, with look or without: within a process the adapter knows what it
-// has shown, and the history tells it what an earlier one had. What was
-// written to the screen by a process that died before it could note that is
-// written twice, which nothing can prevent.
-func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, _ bool) (chat.MessageRef, error) {
-	ref := postRef(thread, p.Key)
-	var rows []row
-	if p.File != nil {
-		var err error
-		if rows, err = a.keep(ctx, thread, p); err != nil {
-			return chat.MessageRef{}, err
-		}
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	defer a.wake()
-	switch {
-	case p.File != nil:
-		return ref, a.showFile(ref, rows)
-	case p.Text != nil:
-		a.growing = nil
-		a.gate.answered()
-	case p.Approval != nil:
-		a.gate.asked()
-	}
-	return ref, a.show(ref, p)
-}
-
-// Edit makes the post show p: steps move on, an approval shows its outcome.
-func (a *Adapter) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	defer a.wake()
-	return a.show(ref, p)
-}
-
-// Able is what the live part of the screen is for.
-func (a *Adapter) Able() chat.Able { return chat.Able{Grows: true} }
-
-// Direct implements run.Platform: one person writes in a terminal.
-func (a *Adapter) Direct(chat.ThreadID) bool { return true }
-
-// Grow shows what is being written, in the live part of the screen. Elsewhere
-// nothing is shown: what is written there once must be whole.
-func (a *Adapter) Grow(_ chat.ThreadID, posts []chat.Post) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.left || a.con.editor == nil {
-		return
-	}
-	a.growing = posts
-	_ = a.refresh() // the message itself is tried again
-}
-
-// React shows that the bot put an emoji on a message of the person's. The
-// emoji on an approval are in its text already.
-func (a *Adapter) React(_ context.Context, ref chat.MessageRef, emoji string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	defer a.wake()
-	seen := chat.NormalEmoji(emoji) == chat.EmojiSeen
-	if seen {
-		a.gate.seen()
-	}
-	mark := ref.ID + " " + emoji
-	if a.left {
-		return errLeft
-	}
-	if a.marks[mark] {
-		return nil
-	}
-	note := "reacted " + emoji
-	if seen {
-		note = "seen; it waits for the approval"
-	}
-	if err := a.print(aside(note)); err != nil {
-		return err
-	}
-	a.marks[mark] = true
-	return nil
-}
-
-// Whisper tells the person something; there is nobody else to hear it.
-func (a *Adapter) Whisper(_ context.Context, _ chat.ThreadID, _ chat.User, _ chat.MessageRef, text string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	defer a.wake()
-	a.gate.vote = false
-	return a.print(aside(text))
-}
-
-// Working shows what the bot does. It is also how the adapter knows when the bot is at
-// rest, see gate: at work when the run takes something in, and no longer when it lets the
-// thread go, after everything is posted. It waits for a screen that takes no output
-// (Ctrl-S), as everything here does; there is no other thread to hold up.
-func (a *Adapter) Working(_ chat.ThreadID, w chat.Work) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	defer a.wake()
-	on := w.Busy()
-	a.doing = w
-	a.gate.work(on, len(a.asks))
-	if a.left {
-		return
-	}
-	if !on {
-		_ = a.flush() // it is printed again from the history, or with what is printed next
-	}
-	_ = a.refresh() // a sign of work that can't be shown is no loss
-}
-
-// Members says nobody: a terminal has no groups and no roles.
-func (a *Adapter) Members(context.Context, chat.ThreadID, string, []chat.UserID) ([]chat.UserID, error) {
-	return nil, nil
-}
-
-// Possible says no, for the same reason.
-func (a *Adapter) Possible(context.Context, chat.ThreadID, string) bool { return false }
-
-// Who is the person at the terminal, who may decide.
-func (a *Adapter) Who(_ context.Context, _ string, u chat.User) (chat.User, error) { return u, nil }
 
 // show draws a post under its reference; a.mu is held.
 func (a *Adapter) show(ref chat.MessageRef, p chat.Post) error {

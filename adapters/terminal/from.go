@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/front"
 )
 
 // ask is an approval that waits, under the number by which it is answered. A
@@ -32,10 +33,10 @@ type intent struct {
 
 // vote is an emoji for an approval, or one taken back.
 type vote struct {
-	on      *ask
-	emoji   string
-	removed bool
-	reason  string // why a call is denied; may be empty
+	on     *ask
+	verb   front.Verb // Approve or Deny; "" takes the emoji back
+	emoji  string
+	reason string // why a call is denied; may be empty
 }
 
 // parse says what a line means while these approvals wait. Only a line that
@@ -72,7 +73,7 @@ func parse(text string, open []*ask) intent {
 }
 
 func parseVote(text string, words []string, open []*ask) intent {
-	decides := func(a *ask) bool { _, ok := emojiFor(words[0], a); return ok }
+	decides := func(a *ask) bool { return decide(words[0], a) != nil }
 	if len(words) > 2 || !slices.ContainsFunc(open, decides) {
 		return intent{message: text}
 	}
@@ -80,11 +81,11 @@ func parseVote(text string, words []string, open []*ask) intent {
 	if a == nil {
 		return in
 	}
-	emoji, ok := emojiFor(words[0], a)
-	if !ok {
+	v := decide(words[0], a)
+	if v == nil {
 		return intent{say: fmt.Sprintf("%s does not decide approval %d; %s.", cleanLine(words[0]), a.number, howTo(a))}
 	}
-	return intent{vote: &vote{on: a, emoji: emoji}}
+	return intent{vote: v}
 }
 
 // parseReason reads a denial with a reason: n 1 too late in the day. It needs the
@@ -98,14 +99,14 @@ func parseReason(text string, words []string, open []*ask) *vote {
 	if err != nil || i < 0 {
 		return nil
 	}
-	emoji, ok := emojiFor(words[0], open[i])
-	denies := func(e string) bool { return chat.NormalEmoji(e) == emoji }
-	if !ok || !slices.ContainsFunc(open[i].want.Deny, denies) {
+	v := decide(words[0], open[i])
+	if v == nil || v.verb != front.Deny {
 		return nil
 	}
 	_, reason, _ := strings.Cut(strings.TrimSpace(text), words[0])
 	_, reason, _ = strings.Cut(reason, words[1])
-	return &vote{on: open[i], emoji: emoji, reason: strings.TrimSpace(reason)}
+	v.reason = strings.TrimSpace(reason)
+	return v
 }
 
 func parseBack(text string, number []string, open []*ask) intent {
@@ -116,7 +117,7 @@ func parseBack(text string, number []string, open []*ask) intent {
 	case a.mine == "":
 		return intent{say: fmt.Sprintf("There is nothing of yours to take back on approval %d.", a.number)}
 	}
-	return intent{vote: &vote{on: a, emoji: a.mine, removed: true}}
+	return intent{vote: &vote{on: a, emoji: a.mine}}
 }
 
 // choose finds the approval that a line is about: the one with the number, or
@@ -149,25 +150,30 @@ func list(open []*ask) string {
 	return strings.Join(parts, ", ")
 }
 
-// emojiFor gives the emoji by which a word decides the approval.
-func emojiFor(word string, a *ask) (string, bool) {
-	switch strings.ToLower(word) {
-	case "y", "yes":
-		return first(a.want.Approve)
-	case "n", "no":
-		return first(a.want.Deny)
-	}
+// decide is the vote that a word is on an approval; nil: it is none.
+func decide(word string, a *ask) *vote {
 	emoji := chat.NormalEmoji(word)
 	same := func(s string) bool { return chat.NormalEmoji(s) == emoji }
-	return emoji, slices.ContainsFunc(a.want.Approve, same) || slices.ContainsFunc(a.want.Deny, same)
+	yes, no := first(a.want.Approve), first(a.want.Deny)
+	switch word = strings.ToLower(word); {
+	case yes != "" && (word == "y" || word == "yes"):
+		return &vote{on: a, verb: front.Approve, emoji: yes}
+	case no != "" && (word == "n" || word == "no"):
+		return &vote{on: a, verb: front.Deny, emoji: no}
+	case slices.ContainsFunc(a.want.Deny, same):
+		return &vote{on: a, verb: front.Deny, emoji: emoji}
+	case slices.ContainsFunc(a.want.Approve, same):
+		return &vote{on: a, verb: front.Approve, emoji: emoji}
+	}
+	return nil
 }
 
-// first gives the first emoji of a list in normal form.
-func first(emoji []string) (string, bool) {
+// first gives the first emoji of a list in normal form; "" for an empty one.
+func first(emoji []string) string {
 	if len(emoji) == 0 {
-		return "", false
+		return ""
 	}
-	return chat.NormalEmoji(emoji[0]), true
+	return chat.NormalEmoji(emoji[0])
 }
 
 // paragraph puts the lines of one message together: a line that ends in a

@@ -104,7 +104,7 @@ func describe(in intent) string {
 		return "say " + in.say
 	case in.message != "":
 		return "message " + in.message
-	case in.vote != nil && in.vote.removed:
+	case in.vote != nil && in.vote.verb == "":
 		return string(rune('0'+in.vote.on.number)) + " " + in.vote.emoji + " removed"
 	case in.vote != nil:
 		return strings.TrimSpace(string(rune('0'+in.vote.on.number)) + " " + in.vote.emoji + " " + in.vote.reason)

@@ -39,7 +39,7 @@ func TestGrow(t *testing.T) {
 // Between pipes every line is written once, and whole.
 func TestGrowInAPipe(t *testing.T) {
 	var out strings.Builder
-	a := New(Options{In: strings.NewReader(""), Out: &out})
+	a := New(Options{Inbox: &bot{}, In: strings.NewReader(""), Out: &out})
 	a.Grow(Thread, []chat.Post{{Text: &chat.Text{Markdown: "It is"}}})
 	if out.Len() > 0 {
 		t.Errorf("written: %q", &out)

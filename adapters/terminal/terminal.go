@@ -47,7 +47,7 @@ type Options struct {
 // Adapter is the terminal as a platform. Its methods are safe for concurrent
 // use; they may be called before Run and after it.
 type Adapter struct {
-	chat.Unable
+	*front.Front
 
 	o       Options
 	newID   func() string
@@ -80,7 +80,7 @@ func New(o Options) *Adapter {
 		o.Now = time.Now
 	}
 	o.User.ID = me
-	return &Adapter{
+	a := &Adapter{
 		o: o, newID: newID,
 		changed: make(chan struct{}, 1),
 		keys:    make(chan struct{}, 2),
@@ -89,6 +89,8 @@ func New(o Options) *Adapter {
 		shown:   map[chat.MessageRef]*shown{},
 		marks:   map[string]bool{},
 	}
+	a.Front = front.New(wire{a: a}, front.Options{Common: front.Common{Inbox: o.Inbox, Now: o.Now}, Platform: platform})
+	return a
 }
 
 // errEnd ends a conversation that ended well.
@@ -420,14 +422,14 @@ func (a *Adapter) thumb(ctx context.Context, emoji string) error {
 	a.mu.Lock()
 	r := chat.Reaction{On: a.newest, By: a.o.User, Emoji: emoji}
 	a.mu.Unlock()
-	id := eventID(a.newID())
+	owed := new(bool)
 	if emoji == chat.EmojiRetry {
-		return a.put(&a.gate.vote, func() (bool, error) { return a.o.Inbox.Reaction(ctx, r, id) })
-	}
-	if err := a.say("noted: " + emoji + " for the last answer"); err != nil {
+		owed = &a.gate.vote
+	} else if err := a.say("noted: " + emoji + " for the last answer"); err != nil {
 		return err
 	}
-	return a.put(new(bool), func() (bool, error) { return a.o.Inbox.Reaction(ctx, r, id) })
+	id := eventID(a.newID())
+	return a.put(owed, func() (bool, error) { return true, a.Reacted(ctx, r, false, id) })
 }
 
 func (a *Adapter) message(ctx context.Context, text string) error {
@@ -444,35 +446,36 @@ func (a *Adapter) halt(ctx context.Context) error {
 	return a.put(&a.gate.halt, func() (bool, error) { return a.o.Inbox.Halt(ctx, Thread, a.o.User, id) })
 }
 
+// vote puts a decision as a click on a button: no program types here.
 func (a *Adapter) vote(ctx context.Context, v *vote) error {
-	r := chat.Reaction{On: v.on.ref, By: a.o.User, Emoji: v.emoji, Removed: v.removed, Way: chat.ByButton} // no program types here
-	if v.reason != "" {
-		// Who clicks on a button is asked why, and this is the answer to that.
-		r.Button = true
+	if len([]rune(v.reason)) > front.MostReason {
+		return a.say(fmt.Sprintf("a reason may have %d characters; nothing was decided", front.MostReason))
 	}
-	id := eventID(a.newID())
-	return a.put(&a.gate.vote, func() (bool, error) {
-		fresh, err := a.o.Inbox.Reaction(ctx, r, id)
+	c := front.Click{Verb: v.verb, ID: eventID(a.newID()), Thread: Thread, Call: v.on.want.Call, Emoji: v.emoji, On: v.on.ref, By: a.o.User}
+	c.Copied = v.reason == "" // then nobody asks why
+	back := chat.Reaction{On: c.On, By: c.By, Emoji: c.Emoji, Removed: true, Way: chat.ByButton}
+	return a.put(&a.gate.vote, func() (_ bool, err error) {
+		mine := v.emoji
+		if v.verb == "" {
+			mine, err = "", a.Reacted(ctx, back, false, c.ID)
+		} else {
+			_, err = a.Click(ctx, c)
+		}
 		if err == nil && v.reason != "" {
-			_, err = a.o.Inbox.Reason(ctx, Thread, v.on.want.Call, a.o.User, v.reason, id+"/reason")
+			c.ID += "/reason"
+			_, err = a.Sent(ctx, front.Sent{Click: c, Text: v.reason})
 		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		switch {
-		case err != nil:
-		case v.removed:
-			v.on.mine = ""
-		default:
-			v.on.mine = v.emoji
+		if err == nil {
+			_ = a.locked(func() error { v.on.mine = mine; return nil })
 		}
-		return fresh, err
+		return true, err
 	})
 }
 
 // put puts something into the inbox. What it owes is noted first, since the
 // sign of it may come before the inbox has returned. A person is told of a
 // failure, and can try again; a script ends on it.
-func (a *Adapter) put(owed *bool, put func() (bool, error)) error {
+func (a *Adapter) put(owed *bool, put func() (fresh bool, err error)) error {
 	a.mu.Lock()
 	*owed = true
 	a.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"nod/chat"
+	"nod/front"
 )
 
 var update = flag.Bool("update", false, "write what the conversations give to their files")
@@ -233,5 +234,18 @@ Approval 1: deploy {}
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
+
+// A reason that is too long decides nothing: the person is told, and writes another one.
+func TestReasonTooLong(t *testing.T) {
+	var out buffer
+	b := newBot(t, "")
+	a := start(b, Options{Out: &out})
+	on := &ask{number: 1, ref: postRef(Thread, "ask/c1"), want: approval("c1", "deploy {}")}
+	v := decide("n", on)
+	v.reason = strings.Repeat("x", front.MostReason+1)
+	if err := a.vote(t.Context(), v); err != nil || !strings.Contains(out.String(), "a reason may have 500 characters") || len(b.events) != 0 {
+		t.Errorf("%v, %q, %d events", err, out.String(), len(b.events))
 	}
 }

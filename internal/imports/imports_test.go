@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"tools/mcp":                 {"chat", "chat/patience", "chat/question", "llm", "llm/args", "setting", "tools", "tools/mcp/wire"},
 	"tools/mcp/wire":            {},
 	"front":                     {"chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
-	"adapters/terminal":         {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
+	"adapters/terminal":         {"chat", "chat/form", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/slack/socketmode": {"chat", "chat/inbound", "chat/retry"},
 	"adapters/slack/layout":     {"adapters/slack/api", "chat", "chat/bounded", "chat/form", "chat/markdown", "chat/summary", "front"},
 	"adapters/slack/api":        {"chat", "chat/bounded", "chat/form", "chat/inbound", "chat/intake", "chat/outbox", "front"},
