@@ -71,7 +71,6 @@ type Page struct {
 	log     *slog.Logger
 	door    *door.Door
 	listens net.Listener
-	shelf   shelf
 	ledger  spending.Ledger
 	journal journal
 	met     bounded.Map[string, string] // how people are called, by id
@@ -88,7 +87,6 @@ func New(o Options) (*Page, error) {
 	}
 	p := &Page{o: o, log: o.Logger, listens: l}
 	p.door = p.newDoor(p.Address())
-	p.shelf.read, p.shelf.known.Most = o.Store, mostKept
 	return p, nil
 }
 

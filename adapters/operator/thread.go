@@ -36,9 +36,12 @@ func (p *Page) thread(r *http.Request, _ int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := p.shelf.log(r.Context(), thread)
+	log, err := p.o.Store.Read(r.Context(), thread)
 	if err != nil {
 		return nil, err
+	}
+	for len(log) > 0 && log[len(log)-1].Seq == 0 { // these wait in the inbox
+		log = log[:len(log)-1]
 	}
 	facts, err := memory.ReadBook(r.Context(), p.o.Store, p.o.Limits.Place(thread))
 	if err != nil {

@@ -2,9 +2,7 @@ package operator
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"strings"
 	"testing"
 
 	"nod/chat"
@@ -84,36 +82,5 @@ func TestListsReadAPage(t *testing.T) {
 				t.Errorf("%s asks %+v", view, got)
 			}
 		}
-	}
-}
-
-// A move of the slider reads nothing of a log that was read before but what is new.
-func TestSliderReadsOnce(t *testing.T) {
-	o, c := openCounted(t)
-	thread := threadOf(1)
-	var bodies []memory.Body
-	for turn := uint64(1); len(bodies) < 1000; turn += 5 {
-		bodies = append(
-			bodies, memory.Message{Message: chat.Message{From: chat.User{ID: "U1"}, Text: "and now?", Ref: chat.MessageRef{Platform: "slack", Channel: "C1", ID: fmt.Sprint(turn)}}},
-			memory.Opened{Turn: turn, Name: fmt.Sprint(turn), Requester: chat.User{ID: "U1"}},
-			memory.Step{Turn: turn, N: 1, Seen: turn, Answer: strings.Repeat("All is well. ", 20)}, memory.Posted{Key: fmt.Sprintf("%d/answer", turn)}, memory.Ended{Turn: turn},
-		)
-	}
-	o.write(thread, "begin", bodies...)
-	o.get(threadURL(thread, 0))
-	if c.logs != 1 {
-		t.Errorf("the log was read %d times", c.logs)
-	}
-	*c = counted{Store: c.Store}
-	for at := uint64(1); at < 1000; at += 97 {
-		o.get(threadURL(thread, at) + "&part=1")
-	}
-	if c.logs > 0 || c.entries > 0 {
-		t.Errorf("moves of the slider read %d logs and %d entries", c.logs, c.entries)
-	}
-	o.write(thread, "more")
-	o.get(threadURL(thread, 5) + "&part=1")
-	if c.logs > 0 || c.entries == 0 || c.entries > 5 {
-		t.Errorf("what was new: %d logs and %d entries were read", c.logs, c.entries)
 	}
 }
