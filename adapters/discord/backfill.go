@@ -160,7 +160,7 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 	for _, m := range msgs {
 		m.ChannelID, m.GuildID = s.channel, in.GuildID
 		root := "" // a thread is one conversation, and of a channel each chain of replies
-		if !s.direct && !in.Thread() {
+		if !s.direct && !in.IsThread() {
 			root = a.chain(m)
 		}
 		if held[root] {

@@ -318,7 +318,7 @@ func TestNotLookedThrough(t *testing.T) {
 	a.self.me.Store(&api.User{ID: "1"})
 	g := api.Guild{ID: "7"}
 	for n := range 2600 {
-		g.Channels = append(g.Channels, api.Channel{ID: fmt.Sprint(1000 + n), Last: fmt.Sprint(10_000 + n)})
+		g.Channels = append(g.Channels, api.Channel{ID: fmt.Sprint(1000 + n), LastMessageID: fmt.Sprint(10_000 + n)})
 	}
 	a.atlas.PutGuild(g)
 	over, cancel := context.WithCancel(t.Context())

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"nod/adapters/discord/api"
@@ -38,7 +39,7 @@ func TestPings(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := o.post(th, chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1"}}, false)
-	if m := o.fake.Message(steps.ID); m.Flags&api.Silent == 0 || len(m.Pings) > 0 {
+	if m := o.fake.Message(steps.ID); m.Flags&int(discordgo.MessageFlagsSuppressNotifications) == 0 || len(m.Pings) > 0 {
 		t.Errorf("the steps: %+v", m)
 	}
 	if n := len(o.fake.Pings(id)); n != 2 {

@@ -157,11 +157,11 @@ func (a *Adapter) show(ctx context.Context, in api.Interaction, text string, alo
 	if len(along.Attachments) > 0 || along.Aside != nil {
 		a.asides.brings(in.ID, along)
 	}
-	if in.Channel != nil && in.Channel.Thread() { // who is not in a thread may not hear what is said in it
+	if in.Channel != nil && in.Channel.IsThread() { // who is not in a thread may not hear what is said in it
 		a.join(ctx, in.ChannelID)
 	}
 	p := newPage(text)
-	p.Flags = api.SuppressEmbeds
+	p.Flags = discordgo.MessageFlagsSuppressEmbeds
 	shown, err := a.respondWith(ctx, in, answerMessage, p)
 	if err != nil || shown == nil { // where it is shown all the same it is heard
 		return err
@@ -222,12 +222,12 @@ func (a *Adapter) spoken(ctx context.Context, in api.Interaction) (p api.Place, 
 	if in.Channel != nil {
 		c = *in.Channel
 	}
-	if c.ID == "" || c.Thread() && c.ParentID == "" {
+	if c.ID == "" || c.IsThread() && c.ParentID == "" {
 		if c, err = a.atlas.Channel(ctx, in.ChannelID); err != nil {
 			return api.Place{}, false, err
 		}
 	}
-	if !c.Thread() {
+	if !c.IsThread() {
 		return api.Place{}, false, nil
 	}
 	return api.Place{Channel: c.ParentID, Thread: c.ID}, true, nil

@@ -181,7 +181,7 @@ func (a *Adapter) Place(ctx context.Context, at string) (chat.ThreadID, error) {
 		return api.ThreadID(api.Place{Channel: id}), err
 	}
 	c, err := a.atlas.Channel(ctx, id)
-	if err == nil && c.Thread() {
+	if err == nil && c.IsThread() {
 		return api.ThreadID(api.Place{Channel: c.ParentID, Thread: c.ID}), nil
 	}
 	return api.ThreadID(api.Place{Channel: id}), api.Final(err)

@@ -158,7 +158,7 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 // Discord never makes one of the other.
 func (a *Adapter) stands(ctx context.Context, ids []string, card bool) bool {
 	m, err := a.message(ctx, ids[0], ids[1], outbox.Approval)
-	return err != nil || m.Flags&api.Components != 0 == card
+	return err != nil || m.Flags&discordgo.MessageFlagsIsComponentsV2 != 0 == card
 }
 
 // standsAt is the channel of a message of the bot's. Where a conversation left a

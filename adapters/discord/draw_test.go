@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/internal/fakediscord"
@@ -438,7 +440,7 @@ func TestSignInWords(t *testing.T) {
 	works("Thinking", 10*time.Second)
 	shows("⏳ Thinking · 10 s …")
 	p := o.fake.Posts(dm)[0]
-	if p.Flags&api.Silent == 0 || len(p.Buttons()) != 1 {
+	if p.Flags&int(discordgo.MessageFlagsSuppressNotifications) == 0 || len(p.Buttons()) != 1 {
 		t.Errorf("the sign is %+v", p)
 	}
 	works("Thinking", time.Minute)

@@ -26,7 +26,7 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, files []ap
 			continue
 		}
 		came = append(came, intake.File{
-			File:  chat.File{Name: chat.FirstOf(f.Filename, f.ID), MediaType: f.ContentType, Size: f.Size},
+			File:  chat.File{Name: chat.FirstOf(f.Filename, f.ID), MediaType: f.ContentType, Size: int64(f.Size)},
 			Fetch: func(ctx context.Context, most int64) ([]byte, error) { return a.rest.Download(ctx, f.URL, most) },
 		})
 	}

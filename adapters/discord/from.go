@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/front"
@@ -41,8 +43,8 @@ func (w way) begins() bool {
 // asked is the person who gave a command, where the message is the bot's echo
 // of it.
 func (a *Adapter) asked(m api.Message) *api.User {
-	if m.Author.ID != a.self.who().ID || m.Flags&api.Ephemeral != 0 || m.Interaction == nil || m.Interaction.User == nil ||
-		m.Interaction.Type != api.FormInteraction && (m.Type != api.CommandMessage || m.Interaction.Type != api.CommandInteraction) {
+	if m.Author.ID != a.self.who().ID || m.Flags&discordgo.MessageFlagsEphemeral != 0 || m.Interaction == nil || m.Interaction.User == nil ||
+		m.Interaction.Type != discordgo.InteractionModalSubmit && (m.Type != discordgo.MessageTypeChatInputCommand || m.Interaction.Type != discordgo.InteractionApplicationCommand) {
 		return nil
 	}
 	return m.Interaction.User
@@ -98,8 +100,8 @@ func (a *Adapter) place(ctx context.Context, m api.Message) (way, error) {
 	if err != nil {
 		return way{}, fmt.Errorf("look up a channel: %w", err)
 	}
-	if c.Thread() {
-		return way{place: api.Place{Channel: c.ParentID, Thread: c.ID}, thread: true, by: chat.UserID(c.Owner)}, nil
+	if c.IsThread() {
+		return way{place: api.Place{Channel: c.ParentID, Thread: c.ID}, thread: true, by: chat.UserID(c.OwnerID)}, nil
 	}
 	root := a.chain(m)
 	w := way{place: api.Place{Channel: c.ID, Thread: root}, opens: root == m.ID}
@@ -113,7 +115,7 @@ func (a *Adapter) place(ctx context.Context, m api.Message) (way, error) {
 // stands: the one that the bot answered in the channel itself.
 func (a *Adapter) chain(m api.Message) string {
 	r := m.Referenced
-	if m.Type != api.ReplyMessage || r == nil {
+	if m.Type != discordgo.MessageTypeReply || r == nil {
 		return m.ID
 	}
 	if p, ok := a.homes.places.Get(r.ID); ok && p.Channel == m.ChannelID {
@@ -196,7 +198,7 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 		}
 		return errNotOurs
 	}
-	if r := m.Referenced; r != nil && m.Type == api.ReplyMessage && w.begins() && r.Author != nil && r.Author.ID != a.self.who().ID {
+	if r := m.Referenced; r != nil && m.Type == discordgo.MessageTypeReply && w.begins() && r.Author != nil && r.Author.ID != a.self.who().ID {
 		m.Attachments = slices.Concat(m.Attachments, r.Files())
 	}
 	var said []chat.Quote
@@ -342,7 +344,7 @@ func (a *Adapter) standsIn(ctx context.Context, guild, channel, id string) (api.
 	if err != nil {
 		return api.Place{}, fmt.Errorf("look up a channel: %w", err)
 	}
-	if c.Thread() {
+	if c.IsThread() {
 		return api.Place{Channel: c.ParentID, Thread: c.ID}, nil
 	}
 	if p, ok := a.homes.places.Get(id); ok {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"nod/adapters/discord/api"
@@ -231,13 +232,13 @@ func TestCard(t *testing.T) {
 					Flags int `json:"flags"`
 				}
 				_ = json.NewDecoder(body).Decode(&b)
-				return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&api.Components != 0
+				return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&int(discordgo.MessageFlagsIsComponentsV2) != 0
 			}))
 			dm := o.fake.DM(o.ada)
 			p := asking(`{"env":"prod"}`)
 			ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
 			m := o.fake.Message(ref.ID)
-			if len(m.Buttons()) != 3 || (m.Flags&api.Components != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
+			if len(m.Buttons()) != 3 || (m.Flags&int(discordgo.MessageFlagsIsComponentsV2) != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
 				t.Errorf("flags %d, components %s", m.Flags, m.Components)
 			}
 			p.Outcome, p.Headline = chat.Approved, "Approved"
@@ -245,7 +246,7 @@ func TestCard(t *testing.T) {
 				t.Fatal(err)
 			}
 			m = o.fake.Message(ref.ID)
-			if len(m.Buttons()) != 0 || !strings.HasPrefix(m.Text(), "Approved\n") || (m.Flags&api.Components != 0) != takes {
+			if len(m.Buttons()) != 0 || !strings.HasPrefix(m.Text(), "Approved\n") || (m.Flags&int(discordgo.MessageFlagsIsComponentsV2) != 0) != takes {
 				t.Errorf("in the end: flags %d, %s", m.Flags, m.Text())
 			}
 		})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/intake"
@@ -84,7 +86,7 @@ func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) 
 	var out []chat.Quote
 	var files [][]api.Attachment
 	for _, q := range page {
-		if q.Type == api.ThreadStarter && q.Referenced != nil {
+		if q.Type == discordgo.MessageTypeThreadStarterMessage && q.Referenced != nil {
 			q = *q.Referenced
 		}
 		if q.Author == nil || q.Author.ID == a.self.who().ID || !api.SentAt(q.ID).After(horizon) || !q.Written() {

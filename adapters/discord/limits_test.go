@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/internal/fakediscord"
@@ -16,7 +18,7 @@ import (
 func TestCommandBringsItsChannel(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
-	in := api.Interaction{GuildID: o.guild, ChannelID: "4711", Channel: &api.Channel{ID: "4711", Type: api.PublicThread, ParentID: o.general}}
+	in := api.Interaction{GuildID: o.guild, ChannelID: "4711", Channel: &api.Channel{ID: "4711", Type: discordgo.ChannelTypeGuildPublicThread, ParentID: o.general}}
 	before := len(o.fake.Calls(""))
 	p, ok, err := o.a.spoken(t.Context(), in)
 	if err != nil || !ok || p != (api.Place{Channel: o.general, Thread: "4711"}) {

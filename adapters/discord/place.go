@@ -49,7 +49,7 @@ func (a *Adapter) noted(p api.Place) (home, bool) {
 	if flat, _ := a.homes.flat.Get(p); flat { // whether there is a thread or not
 		return home{p.Channel, p.Thread}, true
 	}
-	if c, ok := a.atlas.Known(p.Thread); ok && c.Thread() {
+	if c, ok := a.atlas.Known(p.Thread); ok && c.IsThread() {
 		return home{channel: p.Thread}, true
 	}
 	return home{}, false
@@ -116,11 +116,11 @@ func (a *Adapter) makeThread(ctx context.Context, p api.Place, title string) (ho
 		made, err = a.makeNamed(ctx, p, unnamed)
 	}
 	switch {
-	case err == nil && made.Thread():
+	case err == nil && made.IsThread():
 		a.atlas.Put(made)
 		return home{channel: p.Thread}, nil
 	case err == nil, api.Code(err) == api.CodeThreadExists:
-		a.atlas.Put(api.Channel{ID: p.Thread, Type: api.PublicThread, ParentID: p.Channel})
+		a.atlas.Put(api.Channel{ID: p.Thread, Type: discordgo.ChannelTypeGuildPublicThread, ParentID: p.Channel})
 		return home{channel: p.Thread}, nil
 	case !api.Refused(err), api.Passes(err) && api.Code(err) != api.CodeOff:
 		return home{}, fmt.Errorf("make the thread: %w", err)

@@ -56,11 +56,11 @@ func (s *sending) request(n int, answer any) api.Request {
 		p.Buttons = under
 	}
 	b := p.Change()
-	if b.Flags&api.Components == 0 { // a card unfolds no links
-		b.Flags = api.SuppressEmbeds
+	if b.Flags&discordgo.MessageFlagsIsComponentsV2 == 0 { // a card unfolds no links
+		b.Flags = discordgo.MessageFlagsSuppressEmbeds
 	}
 	if p.Silent {
-		b.Flags |= api.Silent
+		b.Flags |= discordgo.MessageFlagsSuppressNotifications
 	}
 	if b.Allowed = p.Pings; b.Allowed.Parse == nil {
 		b.Allowed.Parse = []string{}
@@ -126,7 +126,7 @@ func (s *sending) moved(ctx context.Context, err error) bool {
 		return false
 	}
 	c, failed := s.a.atlas.Channel(ctx, p.Thread)
-	if failed != nil || c.Type == api.PrivateThread {
+	if failed != nil || c.Type == discordgo.ChannelTypeGuildPrivateThread {
 		return false
 	}
 	if api.Code(err) == api.CodeLocked {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
 	"nod/chat"
@@ -18,7 +20,7 @@ import (
 // beside its text.
 func (a *Adapter) quoted(m api.Message) []chat.Quote {
 	var out []chat.Quote
-	if r := m.Referenced; m.Type == api.ReplyMessage && r != nil && r.Author != nil {
+	if r := m.Referenced; m.Type == discordgo.MessageTypeReply && r != nil && r.Author != nil {
 		before := len(out)
 		if out = a.quote(out, a.from(*r), *r); len(out) == before && m.GuildID != "" && !a.reads() && r.Author.ID != a.self.who().ID {
 			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText, Own: true})

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
@@ -89,7 +91,7 @@ func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
 		if err != nil {
 			return err
 		}
-		if files := in.Files(); in.Type == api.CommandInteraction && len(files) > 0 { // another process may be faster to show it
+		if files := in.Files(); in.Type == discordgo.InteractionApplicationCommand && len(files) > 0 { // another process may be faster to show it
 			a.asides.brings(in.ID, api.Message{Attachments: files})
 		}
 		a.clicks.TryGo(func() error { // beyond so many the answer would come too late anyway
@@ -116,7 +118,7 @@ func (a *Adapter) takeReaction(ctx context.Context, e gateway.Event) error {
 		a.turns.cleared(r)
 	}
 	if e.Kind == "MESSAGE_REACTION_ADD" || e.Kind == "MESSAGE_REACTION_REMOVE" {
-		if r.UserID == "" || r.Emoji.Key() == "" {
+		if r.UserID == "" || r.Emoji.APIName() == "" {
 			return api.ErrMalformed
 		}
 		f := flip{Reaction: r, removed: e.Kind == "MESSAGE_REACTION_REMOVE"}

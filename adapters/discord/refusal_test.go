@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/layout"
 	"nod/chat"
@@ -82,7 +84,7 @@ func TestForeignButton(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	for _, id := range []string{layout.Shows{Kind: layout.StepsButton, Place: api.Place{Channel: "8", Thread: "9"}, Turn: "3", Page: 0}.ID(), "steps|8:9|3|x", "steps|8:9|3|-1", "else", ""} {
-		in := api.Interaction{ID: "1", Token: "t", ChannelID: "7", Type: api.ComponentInteraction, User: &api.User{ID: o.ada}}
+		in := api.Interaction{ID: "1", Token: "t", ChannelID: "7", Type: discordgo.InteractionMessageComponent, User: &api.User{ID: o.ada}}
 		in.Data.CustomID = id
 		if err := o.a.pressed(t.Context(), in); err == nil {
 			t.Errorf("%q is answered", id)
@@ -138,7 +140,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 // A guild's own emoji is taken for no other, whatever it is called.
 func TestCustomEmoji(t *testing.T) {
 	for _, name := range []string{"white_check_mark", "x", "+1", "✅"} {
-		if got := chat.NormalEmoji(api.Emoji{ID: "123", Name: name}.Key()); got == "✅" || got == "❌" || got == "👍" {
+		if got := chat.NormalEmoji((&api.Emoji{ID: "123", Name: name}).APIName()); got == "✅" || got == "❌" || got == "👍" {
 			t.Errorf("%s counts as %s", name, got)
 		}
 	}

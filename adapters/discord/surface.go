@@ -34,13 +34,13 @@ const (
 func (a *Adapter) interact(ctx context.Context, in api.Interaction) {
 	var err error
 	switch in.Type {
-	case api.ComponentInteraction:
+	case discordgo.InteractionMessageComponent:
 		err = a.pressed(ctx, in)
-	case api.FormInteraction:
+	case discordgo.InteractionModalSubmit:
 		err = a.filled(ctx, in)
-	case api.CommandInteraction:
+	case discordgo.InteractionApplicationCommand:
 		err = a.command(ctx, in)
-	case api.TypedInteraction:
+	case discordgo.InteractionApplicationCommandAutocomplete:
 		err = a.suggest(ctx, in)
 	}
 	if err != nil && api.Code(err) != api.CodeAnswered { // another process of this bot was faster
@@ -66,14 +66,14 @@ func notice(err error) page {
 }
 
 type page struct {
-	Content    string       `json:"content"`
-	Components []any        `json:"components"`
-	Allowed    layout.Pings `json:"allowed_mentions"`
-	Flags      int          `json:"flags,omitempty"`
+	Content    string                 `json:"content"`
+	Components []any                  `json:"components"`
+	Allowed    layout.Pings           `json:"allowed_mentions"`
+	Flags      discordgo.MessageFlags `json:"flags,omitempty"`
 }
 
 func newPage(content string) page {
-	return page{Content: content, Components: []any{}, Allowed: layout.Nobody(), Flags: api.Ephemeral | api.SuppressEmbeds}
+	return page{Content: content, Components: []any{}, Allowed: layout.Nobody(), Flags: discordgo.MessageFlagsEphemeral | discordgo.MessageFlagsSuppressEmbeds}
 }
 
 // respond gives the first answer.
@@ -170,7 +170,7 @@ func (a *Adapter) promise(ctx context.Context, in api.Interaction, change bool) 
 	if change {
 		return a.respond(ctx, in, promiseToChange, nil)
 	}
-	return a.respond(ctx, in, answerPromise, map[string]any{"flags": api.Ephemeral})
+	return a.respond(ctx, in, answerPromise, map[string]any{"flags": discordgo.MessageFlagsEphemeral})
 }
 
 func (a *Adapter) stepsPage(ctx context.Context, want layout.Shows) page {

@@ -35,7 +35,7 @@ type turn struct {
 const turnSpan = 10 * time.Second
 
 func (t *turns) key(r api.Reaction, removed bool, now time.Time) string {
-	what := strings.Join([]string{r.MessageID, r.UserID, r.Emoji.Key(), strconv.FormatBool(r.Burst)}, ":")
+	what := strings.Join([]string{r.MessageID, r.UserID, r.Emoji.APIName(), strconv.FormatBool(r.Burst)}, ":")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.seen == nil || len(t.seen) >= mostNoted {
@@ -55,7 +55,7 @@ func (t *turns) cleared(r api.Reaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for what, last := range t.seen {
-		of := strings.HasPrefix(what, r.MessageID+":") && (r.Emoji.Key() == "" || strings.Contains(what, ":"+r.Emoji.Key()+":"))
+		of := strings.HasPrefix(what, r.MessageID+":") && (r.Emoji.APIName() == "" || strings.Contains(what, ":"+r.Emoji.APIName()+":"))
 		if of && !last.removed {
 			t.seen[what] = turn{true, last.n + 1}
 		}
@@ -72,7 +72,7 @@ type flip struct {
 // reacted takes in a reaction. One that comes late decides only if it still stands.
 func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 	r, removed := f.Reaction, f.removed
-	emoji := chat.NormalEmoji(r.Emoji.Key())
+	emoji := chat.NormalEmoji(r.Emoji.APIName())
 	if r.UserID == a.self.who().ID || !a.Means(emoji) {
 		return errNotOurs
 	}
@@ -221,12 +221,12 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 	}
 	var out []chat.Reaction
 	for _, r := range m.Reactions {
-		e := chat.NormalEmoji(r.Emoji.Key())
+		e := chat.NormalEmoji(r.Emoji.APIName())
 		if !slices.Contains(p.Approve, e) && !slices.Contains(p.Deny, e) {
 			continue
 		}
 		for _, burst := range []string{"0", "1"} {
-			who, err := a.whoReacted(ctx, []string{channel, p.Ref.ID, r.Emoji.Key()}, burst, priority)
+			who, err := a.whoReacted(ctx, []string{channel, p.Ref.ID, r.Emoji.APIName()}, burst, priority)
 			if err != nil {
 				return nil, asGone(err)
 			}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
 	"nod/adapters/discord/layout"
@@ -94,8 +96,8 @@ func (m remark) request(answer any) api.Request {
 	if m.on != "" {
 		b.Reference = &layout.Answered{Message: m.on}
 	}
-	if b.Flags = api.SuppressEmbeds; m.part.Silent {
-		b.Flags |= api.Silent
+	if b.Flags = discordgo.MessageFlagsSuppressEmbeds; m.part.Silent {
+		b.Flags |= discordgo.MessageFlagsSuppressNotifications
 	}
 	b.Nonce, b.Enforce = api.Nonce(m.thread, m.key, 0, 0), true
 	return api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.channel}, Body: b, Priority: m.priority, Answer: answer}

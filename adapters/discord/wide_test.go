@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/internal/fakediscord"
@@ -35,7 +37,7 @@ func noCards(r *http.Request) (int, string, bool) {
 		Flags int `json:"flags"`
 	}
 	_ = json.NewDecoder(body).Decode(&b)
-	return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&api.Components != 0
+	return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&int(discordgo.MessageFlagsIsComponentsV2) != 0
 }
 
 // A long answer is few long messages, or where Discord takes none, short ones. All

@@ -1,13 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
 )
@@ -16,22 +18,16 @@ import (
 // fields and leaves out others, so nothing is required, and what may have any
 // shape stays raw.
 
-// User is an account (https://discord.com/developers/docs/resources/user#user-object).
-type User struct {
-	ID         string `json:"id"`
-	Username   string `json:"username"`
-	GlobalName string `json:"global_name"`
-	Bot        bool   `json:"bot"`
-}
-
-// Member is an account in a guild.
-type Member struct {
-	Nick  string   `json:"nick"`
-	Roles []string `json:"roles"`
-	User  *User    `json:"user"`
-
-	GuildID string `json:"guild_id"` // of an event
-}
+// Objects as discordgo has them: accounts, members of guilds, files of messages, emoji,
+// channels and threads, and what a role or a person may do in one besides what the guild says.
+type (
+	User       = discordgo.User
+	Member     = discordgo.Member
+	Attachment = discordgo.MessageAttachment
+	Emoji      = discordgo.Emoji
+	Channel    = discordgo.Channel
+	Overwrite  = discordgo.PermissionOverwrite
+)
 
 // Mentioned is an account that a message mentions.
 type Mentioned struct {
@@ -39,70 +35,30 @@ type Mentioned struct {
 	Member *Member `json:"member"`
 }
 
-// Attachment is a file of a message.
-type Attachment struct {
-	ID          string `json:"id"`
-	Filename    string `json:"filename"`
-	ContentType string `json:"content_type"`
-	Size        int64  `json:"size"`
-	URL         string `json:"url"`
-	// Seconds is how long a voice message is; 0 for any other file.
-	Seconds float64 `json:"duration_secs"`
-}
-
-type reference struct {
-	Type      int    `json:"type"`
-	ChannelID string `json:"channel_id"`
-	MessageID string `json:"message_id"`
-}
-
-// Emoji is an emoji: of Unicode by its name, or of a guild by its id.
-type Emoji struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-}
-
 // Message is a message (https://discord.com/developers/docs/resources/message#message-object).
 type Message struct {
-	ID           string       `json:"id"`
-	ChannelID    string       `json:"channel_id"`
-	GuildID      string       `json:"guild_id"`
-	Author       *User        `json:"author"`
-	Member       *Member      `json:"member"`
-	WebhookID    string       `json:"webhook_id"`
-	Type         int          `json:"type"`
-	Flags        int          `json:"flags"`
-	Content      string       `json:"content"`
-	Edited       string       `json:"edited_timestamp"`
-	Mentions     []Mentioned  `json:"mentions"`
-	MentionRoles []string     `json:"mention_roles"`
-	Attachments  []Attachment `json:"attachments"`
-	Stickers     []struct {
-		Name string `json:"name"`
-	} `json:"sticker_items"`
-	Poll *struct {
-		Question struct {
-			Text string `json:"text"`
-		} `json:"question"`
-		Answers []struct {
-			Media struct {
-				Text  string `json:"text"`
-				Emoji struct {
-					Name string `json:"name"`
-				} `json:"emoji"`
-			} `json:"poll_media"`
-		} `json:"answers"`
-	} `json:"poll"`
-	Reference  *reference `json:"message_reference"`
-	Referenced *Message   `json:"referenced_message"`
-	Snapshots  []struct {
+	ID           string                      `json:"id"`
+	ChannelID    string                      `json:"channel_id"`
+	GuildID      string                      `json:"guild_id"`
+	Author       *User                       `json:"author"`
+	Member       *Member                     `json:"member"`
+	WebhookID    string                      `json:"webhook_id"`
+	Type         discordgo.MessageType       `json:"type"`
+	Flags        discordgo.MessageFlags      `json:"flags"`
+	Content      string                      `json:"content"`
+	Edited       string                      `json:"edited_timestamp"`
+	Mentions     []Mentioned                 `json:"mentions"`
+	MentionRoles []string                    `json:"mention_roles"`
+	Attachments  []Attachment                `json:"attachments"`
+	Stickers     []discordgo.StickerItem     `json:"sticker_items"`
+	Poll         *discordgo.Poll             `json:"poll"`
+	Reference    *discordgo.MessageReference `json:"message_reference"`
+	Referenced   *Message                    `json:"referenced_message"`
+	Snapshots    []struct {
 		Message *Message `json:"message"`
 	} `json:"message_snapshots"`
-	Interaction *struct {
-		ID   string `json:"id"`
-		Type int    `json:"type"`
-		User *User  `json:"user"`
-	} `json:"interaction_metadata"`
+	Interaction *discordgo.MessageInteractionMetadata `json:"interaction_metadata"`
+
 	Aside *Message `json:"-"` // the message that it asks about
 
 	Nonce      json.RawMessage `json:"nonce"`
@@ -133,45 +89,11 @@ type Deletion struct {
 	GuildID   string   `json:"guild_id"`
 }
 
-// Channel is a channel or a thread (https://discord.com/developers/docs/resources/channel#channel-object).
-type Channel struct {
-	ID       string `json:"id"`
-	Type     int    `json:"type"`
-	GuildID  string `json:"guild_id"`
-	ParentID string `json:"parent_id"`
-	Name     string `json:"name"`
-	Owner    string `json:"owner_id"` // of a thread: who started it
-	Last     string `json:"last_message_id"`
-
-	Overwrites []Overwrite `json:"permission_overwrites"`
-	Metadata   *struct {
-		Archived bool `json:"archived"`
-	} `json:"thread_metadata"`
-}
-
-// Overwrite is what a role or a person may do in a channel besides what the guild
-// says (https://discord.com/developers/docs/topics/permissions#permission-overwrites).
-type Overwrite struct {
-	ID    string `json:"id"`
-	Allow Bits   `json:"allow"`
-	Deny  Bits   `json:"deny"`
-}
-
-// Bits are permissions, which Discord writes as text.
-type Bits int64
-
-// UnmarshalText reads them.
-func (b *Bits) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	*b = Bits(n)
-	return err
-}
-
 // Role is a role of a guild.
 type Role struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	May  Bits   `json:"permissions"`
+	May  int64  `json:"permissions,string"`
 	Open bool   `json:"mentionable"` // anybody may ring with it
 	Tags struct {
 		BotID string `json:"bot_id"` // the bot with which the role came
@@ -188,8 +110,8 @@ type Guild struct {
 	Roles    []Role    `json:"roles"`
 	Members  []Member  `json:"members"`
 
-	Name string `json:"name"`        // in a list of those that the bot is in
-	May  Bits   `json:"permissions"` // likewise
+	Name string `json:"name"`               // in a list of those that the bot is in
+	May  int64  `json:"permissions,string"` // likewise
 
 	GuildID     string `json:"guild_id"` // of an event
 	Unavailable bool   `json:"unavailable"`
@@ -197,18 +119,18 @@ type Guild struct {
 
 // Interaction is a click, a command or a form (https://discord.com/developers/docs/interactions/receiving-and-responding).
 type Interaction struct {
-	ID            string   `json:"id"`
-	ApplicationID string   `json:"application_id"`
-	Type          int      `json:"type"`
-	Token         string   `json:"token"`
-	ChannelID     string   `json:"channel_id"`
-	GuildID       string   `json:"guild_id"`
-	Member        *Member  `json:"member"`
-	User          *User    `json:"user"`
-	May           string   `json:"app_permissions"`
-	Message       *Message `json:"message"`
-	Channel       *Channel `json:"channel"`
-	Context       *int     `json:"context"`
+	ID            string                    `json:"id"`
+	ApplicationID string                    `json:"application_id"`
+	Type          discordgo.InteractionType `json:"type"`
+	Token         string                    `json:"token"`
+	ChannelID     string                    `json:"channel_id"`
+	GuildID       string                    `json:"guild_id"`
+	Member        *Member                   `json:"member"`
+	User          *User                     `json:"user"`
+	May           string                    `json:"app_permissions"`
+	Message       *Message                  `json:"message"`
+	Channel       *Channel                  `json:"channel"`
+	Context       *int                      `json:"context"`
 	// Owners are by whom the app is installed, by the kind of installation.
 	Owners map[string]json.RawMessage `json:"authorizing_integration_owners"`
 	Data   struct {
@@ -227,51 +149,6 @@ type Interaction struct {
 			Focused bool            `json:"focused"` // it is being typed
 		} `json:"options"`
 	} `json:"data"`
-}
-
-// Kinds of messages, channels, flags and interactions that mean something here
-// (https://discord.com/developers/docs/resources/message,
-// https://discord.com/developers/docs/resources/channel,
-// https://discord.com/developers/docs/interactions/receiving-and-responding).
-const (
-	PlainMessage   = 0
-	ReplyMessage   = 19
-	CommandMessage = 20
-	ThreadStarter  = 21
-	menuMessage    = 23
-
-	directChannel   = 1
-	voiceChannel    = 2
-	CategoryChannel = 4
-	forumChannel    = 15
-	announceThread  = 10
-	PublicThread    = 11
-	PrivateThread   = 12
-
-	SuppressEmbeds = 1 << 2
-	Silent         = 1 << 12 // it rings nowhere
-	Components     = 1 << 15 // it is a card, and has no content
-	Ephemeral      = 1 << 6
-	loading        = 1 << 7
-
-	CommandInteraction   = 2
-	ComponentInteraction = 3
-	TypedInteraction     = 4
-	FormInteraction      = 5
-)
-
-// Thread says whether the channel is a thread.
-func (c Channel) Thread() bool {
-	return c.Type == announceThread || c.Type == PublicThread || c.Type == PrivateThread
-}
-
-// Key is what people see of an emoji: the character, or for a guild's own one
-// its name and id, which no configured name can be taken for.
-func (e Emoji) Key() string {
-	if e.ID != "" {
-		return e.Name + ":" + e.ID
-	}
-	return e.Name
 }
 
 // ErrMalformed is for events that can't be understood, and won't be when they
@@ -372,8 +249,8 @@ func (m Message) Bears(mark string) bool {
 func (m Message) Unspoken() string {
 	var parts []string
 	for _, f := range m.Attachments {
-		if f.Seconds > 0 {
-			parts = append(parts, fmt.Sprintf("[voice message of %.0f s, not written down]", math.Ceil(f.Seconds)))
+		if f.DurationSecs > 0 {
+			parts = append(parts, fmt.Sprintf("[voice message of %.0f s, not written down]", math.Ceil(f.DurationSecs)))
 		}
 	}
 	for _, s := range m.Stickers {
@@ -382,7 +259,8 @@ func (m Message) Unspoken() string {
 	if p := m.Poll; p != nil {
 		text := "[poll: " + chat.Flat(p.Question.Text)
 		for _, answer := range p.Answers {
-			text += " / " + strings.TrimSpace(chat.Flat(answer.Media.Emoji.Name+" "+answer.Media.Text))
+			media := cmp.Or(answer.Media, &discordgo.PollMedia{})
+			text += " / " + chat.Flat(cmp.Or(media.Emoji, &discordgo.ComponentEmoji{}).Name+" "+media.Text)
 		}
 		parts = append(parts, text+"]")
 	}
@@ -392,11 +270,14 @@ func (m Message) Unspoken() string {
 // Written says whether somebody wrote a message, or a bot as the answer to a command;
 // Discord itself wrote the others. An answer that is still to come says nothing.
 func (m Message) Written() bool {
-	return (m.Type == PlainMessage || m.Type == ReplyMessage || m.Commanded()) && m.Flags&(Ephemeral|loading) == 0
+	return (m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply || m.Commanded()) &&
+		m.Flags&(discordgo.MessageFlagsEphemeral|discordgo.MessageFlagsLoading) == 0
 }
 
 // Commanded says whether a message is the answer to a command.
-func (m Message) Commanded() bool { return m.Type == CommandMessage || m.Type == menuMessage }
+func (m Message) Commanded() bool {
+	return m.Type == discordgo.MessageTypeChatInputCommand || m.Type == discordgo.MessageTypeContextMenuCommand
+}
 
 // Said is what a message says: its text, and what is [Message.Unspoken].
 func (m Message) Said() string { return strings.TrimSpace(m.Content + "\n" + m.Unspoken()) }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/bounded"
@@ -50,9 +52,9 @@ const (
 	kindShift = 56
 )
 
-func (s spot) kind() int { return int(s.packed >> kindShift) }
+func (s spot) kind() discordgo.ChannelType { return discordgo.ChannelType(s.packed >> kindShift) }
 
-func (s spot) thread() bool { return api.Channel{Type: s.kind()}.Thread() }
+func (s spot) thread() bool { c := api.Channel{Type: s.kind()}; return c.IsThread() }
 
 func (s spot) may() (int64, bool) {
 	return int64(s.packed & (unknown - 1)), s.packed&unknown == 0
@@ -91,15 +93,15 @@ func (t *Atlas) Known(id string) (api.Channel, bool) {
 	s, ok := t.spots[api.Snowflake(id)]
 	name, _ := t.names.Get(id)
 	return api.Channel{
-		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), Last: textID(s.last), Name: name,
-		Owner: textID(s.owner),
+		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), LastMessageID: textID(s.last), Name: name,
+		OwnerID: textID(s.owner),
 	}, ok
 }
 
 // IsThread says whether the atlas knows a thread by this id.
 func (t *Atlas) IsThread(id string) bool {
 	c, ok := t.Known(id)
-	return ok && c.Thread()
+	return ok && c.IsThread()
 }
 
 // Put notes a channel.
@@ -117,16 +119,16 @@ func (t *Atlas) place(c api.Channel) {
 		return
 	}
 	old, there := t.spots[id]
-	s := spot{guild: cmp.Or(api.Snowflake(c.GuildID), old.guild), parent: api.Snowflake(c.ParentID), last: api.Snowflake(c.Last)}
-	s.owner = cmp.Or(api.Snowflake(c.Owner), old.owner)
-	if c.Metadata != nil && c.Metadata.Archived {
+	s := spot{guild: cmp.Or(api.Snowflake(c.GuildID), old.guild), parent: api.Snowflake(c.ParentID), last: api.Snowflake(c.LastMessageID)}
+	s.owner = cmp.Or(api.Snowflake(c.OwnerID), old.owner)
+	if c.ThreadMetadata != nil && c.ThreadMetadata.Archived {
 		t.forget(id)
 		return
 	}
 	g := t.land(s.guild)
 	s.packed = uint64(c.Type&0xff)<<kindShift | unknown
-	if g.stands && !c.Thread() {
-		s.packed = s.packed&^unknown | uint64(g.standing.Effective(textID(s.guild), t.self(), c.Overwrites))&(unknown-1)
+	if g.stands && !c.IsThread() {
+		s.packed = s.packed&^unknown | uint64(g.standing.Effective(textID(s.guild), t.self(), c.PermissionOverwrites))&(unknown-1)
 	}
 	if t.spots[id] = s; there && old.guild != s.guild {
 		t.land(old.guild).leave(id)
@@ -378,7 +380,7 @@ func (t *Atlas) Draws(kind string, data json.RawMessage) (bool, error) {
 		switch {
 		case kind == "CHANNEL_DELETE" || kind == "THREAD_DELETE":
 			t.drop(c.ID)
-		case c.ID != "" && (!c.Thread() || c.ParentID != ""):
+		case c.ID != "" && (!c.IsThread() || c.ParentID != ""):
 			t.Put(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":

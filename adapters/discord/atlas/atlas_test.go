@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/adapters/discord/api"
 )
 
@@ -51,14 +53,14 @@ func large(n int) api.Guild {
 	id := strconv.Itoa(1_000_000 + n)
 	g := api.Guild{ID: id, Owner: "77", Members: []api.Member{{User: &api.User{ID: "1"}, Roles: []string{id + "01"}}}}
 	for i := range 100 {
-		c := api.Channel{ID: fmt.Sprintf("%s%03d", id, i), Name: fmt.Sprintf("channel-%d", i), Last: fmt.Sprintf("%s%03d9", id, i)}
+		c := api.Channel{ID: fmt.Sprintf("%s%03d", id, i), Name: fmt.Sprintf("channel-%d", i), LastMessageID: fmt.Sprintf("%s%03d9", id, i)}
 		for j := range 4 {
-			c.Overwrites = append(c.Overwrites, api.Overwrite{ID: fmt.Sprintf("%s%02d", id, j), Allow: 1 << 10})
+			c.PermissionOverwrites = append(c.PermissionOverwrites, &api.Overwrite{ID: fmt.Sprintf("%s%02d", id, j), Allow: 1 << 10})
 		}
 		g.Channels = append(g.Channels, c)
 	}
 	for i := range 30 {
-		g.Threads = append(g.Threads, api.Channel{ID: fmt.Sprintf("%s5%03d", id, i), Type: api.PublicThread, ParentID: fmt.Sprintf("%s%03d", id, i), Last: "9"})
+		g.Threads = append(g.Threads, api.Channel{ID: fmt.Sprintf("%s5%03d", id, i), Type: discordgo.ChannelTypeGuildPublicThread, ParentID: fmt.Sprintf("%s%03d", id, i), LastMessageID: "9"})
 	}
 	for i := range 50 {
 		g.Roles = append(g.Roles, api.Role{ID: fmt.Sprintf("%s%02d", id, i), Name: fmt.Sprintf("role-%d", i), May: 1 << 11})

@@ -26,7 +26,7 @@ const Everything = 1<<53 - 1
 
 // Effective is what may be done in a channel
 // (https://discord.com/developers/docs/topics/permissions#permission-overwrites).
-func (s Standing) Effective(guild, self string, overwrites []api.Overwrite) int64 {
+func (s Standing) Effective(guild, self string, overwrites []*api.Overwrite) int64 {
 	if s.May&discordgo.PermissionAdministrator != 0 {
 		return Everything
 	}
@@ -35,15 +35,15 @@ func (s Standing) Effective(guild, self string, overwrites []api.Overwrite) int6
 	for _, o := range overwrites {
 		switch {
 		case o.ID == guild:
-			may = may&^int64(o.Deny) | int64(o.Allow)
+			may = may&^o.Deny | o.Allow
 		case slices.Contains(s.Roles, o.ID):
-			allow, deny = allow|int64(o.Allow), deny|int64(o.Deny)
+			allow, deny = allow|o.Allow, deny|o.Deny
 		}
 	}
 	may = may&^deny | allow
 	for _, o := range overwrites {
 		if o.ID == self {
-			may = may&^int64(o.Deny) | int64(o.Allow)
+			may = may&^o.Deny | o.Allow
 		}
 	}
 	return may
@@ -54,7 +54,7 @@ func StandingOf(guild string, mine []string, roles []api.Role) Standing {
 	s := Standing{Roles: append([]string{guild}, mine...)}
 	for _, r := range roles {
 		if slices.Contains(s.Roles, r.ID) {
-			s.May |= int64(r.May)
+			s.May |= r.May
 		}
 	}
 	return s

@@ -51,14 +51,14 @@ func Nobody() Pings { return Pings{Parse: []string{}} }
 // body is a message as it is sent
 // (https://discord.com/developers/docs/resources/message#create-message).
 type body struct {
-	Content     *string          `json:"content"`
-	Components  []any            `json:"components"`
-	Allowed     Pings            `json:"allowed_mentions"`
-	Flags       int              `json:"flags,omitempty"`
-	Nonce       string           `json:"nonce,omitempty"`
-	Enforce     bool             `json:"enforce_nonce,omitempty"`
-	Reference   *Answered        `json:"message_reference,omitempty"`
-	Attachments []map[string]any `json:"attachments,omitempty"`
+	Content     *string                `json:"content"`
+	Components  []any                  `json:"components"`
+	Allowed     Pings                  `json:"allowed_mentions"`
+	Flags       discordgo.MessageFlags `json:"flags,omitempty"`
+	Nonce       string                 `json:"nonce,omitempty"`
+	Enforce     bool                   `json:"enforce_nonce,omitempty"`
+	Reference   *Answered              `json:"message_reference,omitempty"`
+	Attachments []map[string]any       `json:"attachments,omitempty"`
 }
 
 // Answered is the message that another one answers.
@@ -72,13 +72,13 @@ func (p Part) Change() body {
 	b := body{Components: []any{}, Allowed: Nobody()}
 	switch {
 	case p.Wide:
-		b.Flags, b.Components = api.Components, append(b.Components, display(p.Card[0]))
+		b.Flags, b.Components = discordgo.MessageFlagsIsComponentsV2, append(b.Components, display(p.Card[0]))
 		return b.with(p.Buttons)
 	case len(p.Card) > 0:
-		b.Flags, b.Components = api.Components, append(b.Components, p.container())
+		b.Flags, b.Components = discordgo.MessageFlagsIsComponentsV2, append(b.Components, p.container())
 		return b
 	case p.Gallery():
-		b.Flags, b.Components = api.Components, append(b.Components, map[string]any{"type": 12, "items": []any{
+		b.Flags, b.Components = discordgo.MessageFlagsIsComponentsV2, append(b.Components, map[string]any{"type": 12, "items": []any{
 			map[string]any{"media": map[string]any{"url": "attachment://" + p.File.Name}, "description": p.File.Says},
 		}})
 		return b

@@ -63,7 +63,7 @@ func (s *Sight) channel(ctx context.Context, id string) (bool, error) {
 		}
 		s.guilds[c.GuildID] = st
 	}
-	if len(st.Roles) == 0 && st.May == 0 || st.Effective(c.GuildID, s.who, c.Overwrites)&discordgo.PermissionViewChannel == 0 {
+	if len(st.Roles) == 0 && st.May == 0 || st.Effective(c.GuildID, s.who, c.PermissionOverwrites)&discordgo.PermissionViewChannel == 0 {
 		return false, nil
 	}
 	heard, _, err := s.p.Heard(ctx, Speaker{User: s.who, Guild: c.GuildID, Channel: id, Parent: c.ParentID})
@@ -97,7 +97,7 @@ func (s *Sight) thread(ctx context.Context, id string) (bool, error) {
 	if api.Code(err) == discordgo.ErrCodeUnknownChannel {
 		return true, nil // a chain of replies in the channel
 	}
-	if err != nil || c.Type != api.PrivateThread {
+	if err != nil || c.Type != discordgo.ChannelTypeGuildPrivateThread {
 		return err == nil, err
 	}
 	err = s.p.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}/thread-members/{}", IDs: []string{id, s.who}, Priority: outbox.Answer})

@@ -137,7 +137,7 @@ func checkGuilds(ask func(string, any) error, self string, deciding []string, kn
 	var found []string
 	var failed error
 	for i, g := range guilds {
-		lack := lacks(int64(g.May))
+		lack := lacks(g.May)
 		if len(lack) > 0 {
 			known.some = true
 			failed = errors.Join(failed, fmt.Errorf("server %s: the bot lacks %s; invite it again (bot manifest discord), or change its role", g.Name, strings.Join(lack, ", ")))
@@ -199,9 +199,9 @@ func checkChannels(ask func(string, any) error, g api.Guild, self string, decidi
 	}
 	out := silent(g, stands.May, roles, deciding)
 	for _, c := range channels {
-		may := stands.Effective(g.ID, self, c.Overwrites)
+		may := stands.Effective(g.ID, self, c.PermissionOverwrites)
 		lack := lacks(may)
-		if may&discordgo.PermissionViewChannel == 0 || len(lack) == 0 || c.Type == api.CategoryChannel {
+		if may&discordgo.PermissionViewChannel == 0 || len(lack) == 0 || c.Type == discordgo.ChannelTypeGuildCategory {
 			continue
 		}
 		out = append(out, fmt.Sprintf("server %s: in #%s the bot lacks %s", g.Name, chat.Flat(c.Name), strings.Join(lack, ", ")))
@@ -247,7 +247,7 @@ func checkPlace(ask func(string, any) error, self, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	may := stands.Effective(c.GuildID, self, c.Overwrites)
+	may := stands.Effective(c.GuildID, self, c.PermissionOverwrites)
 	if lack := lacks(may); len(lack) > 0 {
 		return "", fmt.Errorf("the bot lacks %s there", strings.Join(lack, ", "))
 	}
