@@ -31,7 +31,7 @@ func BenchmarkDoCrowded(b *testing.B) {
 		o.Pause(channel, time.Hour)
 		go func() { done <- o.Do(ctx, Call{Priority: Answer, Buckets: []string{"post", channel}, Run: nothing}) }()
 	}
-	for o.Depth()[Answer] < 1000 {
+	for o.DepthByName()["answer"] < 1000 {
 	}
 	call := Call{Priority: Answer, Buckets: []string{"post", "post c"}, Run: nothing}
 	b.ReportAllocs()

@@ -128,10 +128,9 @@ type Outbox struct {
 
 	mu       sync.Mutex
 	buckets  map[string]*bucket
-	sweepAt  int // how many buckets there may be before idle ones are dropped
-	lanes    map[laneKey]*lane
+	sweepAt  int                // how many buckets there may be before idle ones are dropped
 	queues   map[string][]*item // of each group and key: in order, the first may be under way
-	waiting  map[Priority]int
+	waiting  []*item
 	made     uint64
 	start    func(*item) // starts a floating call; nil while Run is not running
 	floating int         // floating calls under way
@@ -146,9 +145,7 @@ func New(options Options) *Outbox {
 		options: options,
 		buckets: map[string]*bucket{},
 		sweepAt: minSweep,
-		lanes:   map[laneKey]*lane{},
 		queues:  map[string][]*item{},
-		waiting: map[Priority]int{},
 	}
 }
 
@@ -199,13 +196,16 @@ func (o *Outbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// Depth says how many calls wait, by priority.
-func (o *Outbox) Depth() map[Priority]int {
+// DepthByName says how many calls wait, by the name of their priority.
+func (o *Outbox) DepthByName() map[string]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	depth := map[Priority]int{Approval: 0, Answer: 0, Steps: 0, Low: 0}
-	for p, n := range o.waiting {
-		depth[p] = n
+	depth := map[string]int{}
+	for p := range patience {
+		depth[Priority(p).String()] = 0
+	}
+	for _, it := range o.waiting {
+		depth[it.call.Priority.String()]++
 	}
 	return depth
 }

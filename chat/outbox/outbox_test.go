@@ -324,7 +324,7 @@ func TestGivenUp(t *testing.T) {
 		if diff := cmp.Diff([]string{"first", "behind"}, p.order()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
-		if n := len(o.queues) + len(o.lanes); n != 0 {
+		if n := len(o.queues) + len(o.waiting); n != 0 {
 			t.Errorf("%d queues are left", n)
 		}
 	})
@@ -403,13 +403,13 @@ func TestDepthAndHooks(t *testing.T) {
 			c.do(Call{Priority: Steps, Float: true, Key: "k", Run: func(context.Context) error { return errOdd }})
 		}
 		synctest.Wait()
-		if diff := cmp.Diff(map[Priority]int{Approval: 1, Answer: 1, Steps: 1, Low: 0}, o.Depth()); diff != "" {
+		if diff := cmp.Diff(map[string]int{"approval": 1, "answer": 1, "steps": 1, "low": 0}, o.DepthByName()); diff != "" {
 			t.Errorf("Depth (-want +got):\n%s", diff)
 		}
 		c.wg.Wait()
 		pass(time.Minute)
 		synctest.Wait()
-		if diff := cmp.Diff(map[Priority]int{Approval: 0, Answer: 0, Steps: 0, Low: 0}, o.Depth()); diff != "" {
+		if diff := cmp.Diff(map[string]int{"approval": 0, "answer": 0, "steps": 0, "low": 0}, o.DepthByName()); diff != "" {
 			t.Errorf("Depth at the end (-want +got):\n%s", diff)
 		}
 		want := map[Priority]time.Duration{Low: 0, Approval: time.Second, Answer: 2 * time.Second, Steps: 3 * time.Second}

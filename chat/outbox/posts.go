@@ -45,15 +45,6 @@ func (p Priority) String() string {
 	return "low"
 }
 
-// DepthByName says how many calls wait, by the name of their priority.
-func (o *Outbox) DepthByName() map[string]int {
-	out := map[string]int{}
-	for p, n := range o.Depth() {
-		out[p.String()] = n
-	}
-	return out
-}
-
 // Versions knows the newest version that was drawn of each message, so that an
 // edit that comes late never replaces a newer one. The zero Versions is ready.
 type Versions struct {

@@ -114,18 +114,11 @@ func play(t *testing.T, plans []plan, budget func(string) Budget) *history {
 		for _, b := range o.buckets {
 			refs += b.refs + b.running
 		}
-		if n := len(o.queues) + len(o.lanes) + o.floating + refs + sum(o.Depth()); n != 0 {
-			h.odd = fmt.Sprintf("left over: %d queues, %d lanes, %d floating, %d references, depth %v", len(o.queues), len(o.lanes), o.floating, refs, o.Depth())
+		if n := len(o.queues) + len(o.waiting) + o.floating + refs; n != 0 {
+			h.odd = fmt.Sprintf("left over: %d queues, %d calls, %d floating, %d references", len(o.queues), len(o.waiting), o.floating, refs)
 		}
 	})
 	return h
-}
-
-func sum(m map[Priority]int) (n int) {
-	for _, v := range m {
-		n += v
-	}
-	return n
 }
 
 func TestProperties(t *testing.T) {

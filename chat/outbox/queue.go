@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"container/heap"
 	"errors"
 	"slices"
 	"strings"
@@ -19,47 +18,9 @@ type item struct {
 	number  uint64    // then the first that was made
 	waited  time.Duration
 
-	lane     *lane // nil unless only budgets keep it waiting
-	index    int   // in the lane
 	running  bool
 	attempts int
 	granted  chan struct{} // its turn has come; nil if it floats
-}
-
-// lane holds the calls that count against the same buckets and that wait for
-// nothing else: only the first of them matters.
-type lane struct {
-	key     laneKey
-	buckets []*bucket
-	items   dueHeap
-}
-
-type laneKey struct {
-	buckets string
-	float   bool
-}
-
-type dueHeap []*item
-
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h dueHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *dueHeap) Push(x any) {
-	it := x.(*item) //nolint:forcetypeassert // only enlane pushes
-	it.index = len(*h)
-	*h = append(*h, it)
-}
-
-func (h *dueHeap) Pop() any {
-	old := *h
-	it := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return it
 }
 
 func (it *item) before(other *item) bool {
@@ -77,12 +38,8 @@ func (o *Outbox) submit(call Call) *item {
 	now := time.Now()
 	old := o.floater(call.Key)
 	if old != nil && call.Float { // the newer takes the place of the older
-		o.unlane(old)
 		o.release(old)
-		o.waiting[old.call.Priority]--
 		o.prepare(old, call, now)
-		o.waiting[call.Priority]++
-		o.enlane(old)
 		return old
 	}
 	if old != nil {
@@ -94,12 +51,11 @@ func (o *Outbox) submit(call Call) *item {
 	if !call.Float {
 		it.granted = make(chan struct{}, 1)
 	}
-	o.waiting[call.Priority]++
+	o.waiting = append(o.waiting, it)
 	for _, q := range it.queues {
 		o.queues[q] = append(o.queues[q], it)
 	}
 	o.lend(it)
-	o.enlane(it)
 	return it
 }
 
@@ -159,67 +115,32 @@ func (o *Outbox) lend(it *item) {
 			if ahead == it {
 				break
 			}
-			if !it.due.Before(ahead.due) {
-				continue
+			if it.due.Before(ahead.due) {
+				ahead.due = it.due
+				o.lend(ahead)
 			}
-			ahead.due = it.due
-			if ahead.lane != nil {
-				heap.Fix(&ahead.lane.items, ahead.index)
-			}
-			o.lend(ahead)
 		}
 	}
 }
 
-// enlane puts the item where the budgets decide, once it is the first in each
-// of its queues.
-func (o *Outbox) enlane(it *item) {
-	for _, q := range it.queues {
-		if o.queues[q][0] != it {
-			return
-		}
-	}
-	key := laneKey{strings.Join(it.names, "\x00"), it.call.Float}
-	l, ok := o.lanes[key]
-	if !ok {
-		l = &lane{key: key, buckets: it.buckets}
-		o.lanes[key] = l
-	}
-	it.lane = l
-	heap.Push(&l.items, it)
-}
-
-func (o *Outbox) unlane(it *item) {
-	if it.lane == nil {
-		return
-	}
-	heap.Remove(&it.lane.items, it.index)
-	if len(it.lane.items) == 0 {
-		delete(o.lanes, it.lane.key)
-	}
-	it.lane = nil
+// isFirst says whether the item is the first in each of its queues.
+func (o *Outbox) isFirst(it *item) bool {
+	return !slices.ContainsFunc(it.queues, func(q string) bool { return o.queues[q][0] != it })
 }
 
 // leave takes the item out for good, and lets those behind it move up.
 func (o *Outbox) leave(it *item) {
-	if !it.running {
-		o.waiting[it.call.Priority]--
-	}
-	o.unlane(it)
+	o.waiting = without(o.waiting, it)
 	o.release(it)
 	for _, q := range it.queues {
-		queue := o.queues[q]
-		i := slices.Index(queue, it)
-		queue = slices.Delete(queue, i, i+1)
-		if len(queue) == 0 {
+		if o.queues[q] = without(o.queues[q], it); len(o.queues[q]) == 0 {
 			delete(o.queues, q)
-			continue
-		}
-		o.queues[q] = queue
-		if first := queue[0]; i == 0 && first.lane == nil && !first.running {
-			o.enlane(first)
 		}
 	}
+}
+
+func without(items []*item, one *item) []*item {
+	return slices.DeleteFunc(items, func(it *item) bool { return it == one })
 }
 
 // abandon takes out an item whose caller has gone. It is false when the item's
@@ -254,16 +175,15 @@ func (o *Outbox) dispatch() {
 func (o *Outbox) pick(now time.Time) (*item, time.Time) {
 	var best *item
 	var wake time.Time
-	for _, l := range o.lanes {
-		first := l.items[0]
-		if best != nil && best.before(first) {
+	for _, it := range o.waiting {
+		if best != nil && best.before(it) || !o.isFirst(it) {
 			continue
 		}
-		at, ok := o.ready(l, first, now)
+		at, ok := o.ready(it, now)
 		switch {
 		case !ok:
 		case !at.After(now):
-			best = first
+			best = it
 		case wake.IsZero() || at.Before(wake):
 			wake = at
 		}
@@ -271,17 +191,17 @@ func (o *Outbox) pick(now time.Time) (*item, time.Time) {
 	return best, wake
 }
 
-func (o *Outbox) ready(l *lane, first *item, now time.Time) (time.Time, bool) {
-	if !l.key.float {
-		return room(l.buckets, now, 1)
+func (o *Outbox) ready(it *item, now time.Time) (time.Time, bool) {
+	need := 1
+	if it.call.Float {
+		if o.start == nil || o.floating >= o.options.Floating {
+			return now, false
+		}
+		if now.Before(it.due) { // it leaves the last of a budget to others
+			need = 2
+		}
 	}
-	if o.start == nil || o.floating >= o.options.Floating {
-		return now, false
-	}
-	if overdue := !now.Before(first.due); overdue {
-		return room(l.buckets, now, 1)
-	}
-	return room(l.buckets, now, 2)
+	return room(it.buckets, now, need)
 }
 
 func room(buckets []*bucket, now time.Time, need int) (time.Time, bool) {
@@ -297,8 +217,7 @@ func room(buckets []*bucket, now time.Time, need int) (time.Time, bool) {
 }
 
 func (o *Outbox) grant(it *item, now time.Time) {
-	o.unlane(it)
-	o.waiting[it.call.Priority]--
+	o.waiting = without(o.waiting, it)
 	it.running = true
 	it.waited = now.Sub(it.since)
 	for _, b := range it.buckets {
@@ -341,8 +260,7 @@ func (o *Outbox) settle(it *item, err error) (bool, error) {
 		err = nil
 	case refused != nil && it.attempts < o.options.Attempts:
 		it.running = false
-		o.waiting[it.call.Priority]++
-		o.enlane(it)
+		o.waiting = append(o.waiting, it)
 		return true, err
 	}
 	o.leave(it)
