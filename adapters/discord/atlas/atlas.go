@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,8 +26,7 @@ import (
 // in it. A large bot is told of more than a million, so no more is kept of each
 // than every message needs: names and roles are asked for when they are needed.
 type Atlas struct {
-	who    func() api.User                         // the bot
-	me     func(context.Context) (api.User, error) // the same, at Discord if need be
+	who    func() api.User // the bot
 	rest   *api.Client
 	lookup time.Duration // for a name
 
@@ -39,39 +39,38 @@ type Atlas struct {
 	names   bounded.Map[string, string]    // of channels that were asked for
 }
 
+// spot is a channel. What the bot may do there is known unless it has to be asked.
 type spot struct {
 	guild, parent, last int64
-	owner               int64  // of a thread
-	packed              uint64 // kind, and what the bot may do
+	owner               int64 // of a thread
+	may                 int64
+	known               bool
+	kind                uint8
 }
 
-// unknown says that what the bot may do has to be asked. No permission comes near
-// its bit, nor near those of the kind above it.
-const (
-	unknown   = 1 << 55
-	kindShift = 56
-)
+// channel gives the channel with its texts.
+func (s spot) channel(id, name string) api.Channel {
+	return api.Channel{
+		ID: id, Type: discordgo.ChannelType(s.kind), GuildID: textID(s.guild), ParentID: textID(s.parent), LastMessageID: textID(s.last),
+		OwnerID: textID(s.owner), Name: name,
+	}
+}
 
-func (s spot) kind() discordgo.ChannelType { return discordgo.ChannelType(s.packed >> kindShift) }
-
-func (s spot) thread() bool { c := api.Channel{Type: s.kind()}; return c.IsThread() }
-
-func (s spot) may() (int64, bool) {
-	return int64(s.packed & (unknown - 1)), s.packed&unknown == 0
+func (s spot) thread() bool {
+	c := s.channel("", "")
+	return c.IsThread()
 }
 
 type land struct {
 	owner    string
-	tier     int // of its boosts
-	standing Standing
-	stands   bool // the bot's standing is known
-	spots    []int64
+	tier     int       // of its boosts
+	standing *Standing // the bot's, where that is known
 }
 
 // New makes an atlas that asks Discord by rest.
-func New(who func() api.User, me func(context.Context) (api.User, error), rest *api.Client, lookup time.Duration) *Atlas {
+func New(who func() api.User, rest *api.Client, lookup time.Duration) *Atlas {
 	return &Atlas{
-		who: who, me: me, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, own: map[int64]bool{},
+		who: who, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, own: map[int64]bool{},
 		roles: map[string]map[string]api.Role{},
 	}
 }
@@ -92,10 +91,7 @@ func (t *Atlas) Known(id string) (api.Channel, bool) {
 	defer t.mu.Unlock()
 	s, ok := t.spots[api.Snowflake(id)]
 	name, _ := t.names.Get(id)
-	return api.Channel{
-		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), LastMessageID: textID(s.last), Name: name,
-		OwnerID: textID(s.owner),
-	}, ok
+	return s.channel(id, name), ok
 }
 
 // IsThread says whether the atlas knows a thread by this id.
@@ -115,28 +111,22 @@ func (t *Atlas) Put(c api.Channel) {
 // number of them.
 func (t *Atlas) place(c api.Channel) {
 	id := api.Snowflake(c.ID)
-	if id == 0 {
+	if id == 0 || c.IsThread() && c.ParentID == "" {
 		return
 	}
-	old, there := t.spots[id]
-	s := spot{guild: cmp.Or(api.Snowflake(c.GuildID), old.guild), parent: api.Snowflake(c.ParentID), last: api.Snowflake(c.LastMessageID)}
-	s.owner = cmp.Or(api.Snowflake(c.OwnerID), old.owner)
 	if c.ThreadMetadata != nil && c.ThreadMetadata.Archived {
 		t.forget(id)
 		return
 	}
-	g := t.land(s.guild)
-	s.packed = uint64(c.Type&0xff)<<kindShift | unknown
-	if g.stands && !c.IsThread() {
-		s.packed = s.packed&^unknown | uint64(g.standing.Effective(textID(s.guild), t.self(), c.PermissionOverwrites))&(unknown-1)
+	old := t.spots[id]
+	s := spot{
+		guild: cmp.Or(api.Snowflake(c.GuildID), old.guild), parent: api.Snowflake(c.ParentID), last: api.Snowflake(c.LastMessageID),
+		owner: cmp.Or(api.Snowflake(c.OwnerID), old.owner), kind: uint8(c.Type), //nolint:gosec // Discord has few kinds
 	}
-	if t.spots[id] = s; there && old.guild != s.guild {
-		t.land(old.guild).leave(id)
-		there = false
+	if stands := t.land(s.guild).standing; stands != nil && !c.IsThread() {
+		s.may, s.known = stands.Effective(textID(s.guild), t.self(), c.PermissionOverwrites), true
 	}
-	if !there {
-		g.spots = append(g.spots, id)
-	}
+	t.spots[id] = s
 	t.names.Swap(c.ID, func(was string, _ bool) (string, bool) { return c.Name, was != "" && c.Name != "" })
 }
 
@@ -150,40 +140,20 @@ func (t *Atlas) land(id int64) *land {
 	return g
 }
 
-// forget drops a channel, and what stands in it.
+// forget drops a channel, and the threads in it.
 func (t *Atlas) forget(id int64) {
 	s, ok := t.spots[id]
-	if !ok {
-		return
-	}
-	g := t.land(s.guild)
 	delete(t.spots, id)
-	g.leave(id)
-	if s.thread() {
-		return
-	}
-	g.spots = slices.DeleteFunc(g.spots, func(below int64) bool {
-		under := t.spots[below].parent == id && t.spots[below].thread()
-		if under {
-			delete(t.spots, below)
-		}
-		return under
-	})
-}
-
-// leave drops a channel from its guild.
-func (g *land) leave(id int64) {
-	if i := slices.Index(g.spots, id); i >= 0 {
-		g.spots[i] = g.spots[len(g.spots)-1]
-		g.spots = g.spots[:len(g.spots)-1]
+	if ok && !s.thread() {
+		maps.DeleteFunc(t.spots, func(_ int64, below spot) bool { return below.parent == id && below.thread() })
 	}
 }
 
-func (t *Atlas) drop(id string) {
+func (t *Atlas) drop(c api.Channel) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.forget(api.Snowflake(id))
-	t.deleted.Add(id)
+	t.forget(api.Snowflake(c.ID))
+	t.deleted.Add(c.ID)
 }
 
 // Gone says whether a channel was deleted.
@@ -192,8 +162,12 @@ func (t *Atlas) Gone(id string) bool {
 	return gone
 }
 
-// PutGuild notes a guild with all that stands in it.
+// PutGuild notes a guild with all that stands in it. One in an outage is told of with
+// nothing in it, and comes back.
 func (t *Atlas) PutGuild(g api.Guild) {
+	if g.ID = chat.FirstOf(g.ID, g.GuildID); g.ID == "" || g.Unavailable {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.land(api.Snowflake(g.ID))
@@ -203,7 +177,8 @@ func (t *Atlas) PutGuild(g api.Guild) {
 	}
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == t.self() {
-			l.standing, l.stands = StandingOf(g.ID, m.Roles, g.Roles), true
+			stands := StandingOf(g.ID, m.Roles, g.Roles)
+			l.standing = &stands
 		}
 	}
 	t.ownRoles(g.Roles)
@@ -223,14 +198,16 @@ func (t *Atlas) ownRoles(roles []api.Role) {
 }
 
 // dropGuild forgets a guild that the bot was taken out of.
-func (t *Atlas) dropGuild(id string) {
+func (t *Atlas) dropGuild(g api.Guild) {
+	if g.Unavailable {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, s := range t.land(api.Snowflake(id)).spots {
-		delete(t.spots, s)
-	}
-	delete(t.lands, api.Snowflake(id))
-	delete(t.roles, id)
+	guild := api.Snowflake(g.ID)
+	maps.DeleteFunc(t.spots, func(_ int64, s spot) bool { return s.guild == guild })
+	delete(t.lands, guild)
+	delete(t.roles, g.ID)
 }
 
 // Owner is whose a guild is; "" where that is not known.
@@ -255,30 +232,20 @@ func (t *Atlas) SetOwner(guild, owner string) {
 	t.land(api.Snowflake(guild)).owner = owner
 }
 
-// mostKept is of how many guilds and channels it is kept what was asked of them.
-const mostKept = 1000
-
-func (t *Atlas) putRoles(guild string, roles []api.Role) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.roles) >= mostKept {
-		clear(t.roles)
-	}
-	named := map[string]api.Role{}
-	for _, r := range roles {
-		named[r.ID] = r
-	}
-	t.roles[guild] = named
-	t.ownRoles(roles)
+// role is a role that was made, changed or deleted.
+type role struct {
+	GuildID string   `json:"guild_id"`
+	RoleID  string   `json:"role_id"`
+	Role    api.Role `json:"role"`
 }
 
-// changedRole takes in that a role was made, changed or deleted.
-func (t *Atlas) changedRole(guild string, r api.Role) {
-	t.unstand(guild, r.ID)
+func (t *Atlas) changedRole(r role) {
+	r.Role.ID = chat.FirstOf(r.Role.ID, r.RoleID)
+	t.unstand(r.GuildID, r.Role.ID)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.roles, guild)
-	t.ownRoles([]api.Role{r})
+	delete(t.roles, r.GuildID)
+	t.ownRoles([]api.Role{r.Role})
 }
 
 // Stands says whether a role is the one that came with the bot, and so has its
@@ -324,107 +291,61 @@ func (t *Atlas) Wrote(channel, after string) bool {
 	return t.spots[api.Snowflake(channel)].last > api.Snowflake(after)
 }
 
-// written is a channel and the last message in it.
-type written struct{ id, last int64 }
-
-// Busy lists the channels and threads in which something was written after a
-// message, the latest first and so many at most, and says how many there are. It
-// holds nothing up for long: guilds are looked at one by one, and of a million
-// channels no more is kept than twice what is listed.
+// Busy lists the channels and threads in which something was written after a message, the
+// latest first and so many at most, and says how many there are.
 func (t *Atlas) Busy(after string, most int) (list []string, all int) {
+	since := api.Snowflake(after)
+	type written struct{ id, last int64 }
+	var found []written
 	t.mu.Lock()
-	lands := make([]*land, 0, len(t.lands))
-	for id, g := range t.lands {
-		if id != 0 {
-			lands = append(lands, g)
+	for id, s := range t.spots {
+		if s.guild != 0 && s.last > since {
+			found = append(found, written{id, s.last})
 		}
 	}
 	t.mu.Unlock()
-	since, found := api.Snowflake(after), make([]written, 0, 2*most)
-	latest := func() {
-		slices.SortFunc(found, func(x, y written) int { return cmp.Compare(y.last, x.last) })
-		found = found[:min(len(found), most)]
-	}
-	for _, g := range lands {
-		t.mu.Lock()
-		for _, id := range g.spots {
-			s := t.spots[id]
-			if s.last <= since {
-				continue
-			}
-			if all++; len(found) == cap(found) {
-				latest()
-			}
-			found = append(found, written{id, s.last})
-		}
-		t.mu.Unlock()
-	}
-	latest()
-	for _, w := range found {
+	slices.SortFunc(found, func(x, y written) int { return cmp.Compare(y.last, x.last) })
+	for _, w := range found[:min(len(found), most)] {
 		list = append(list, textID(w.id))
 	}
-	return list, all
+	return list, len(found)
 }
 
 // Draws says whether an event changes the atlas, and takes it in. These come in
 // order, before any event that needs them.
 func (t *Atlas) Draws(kind string, data json.RawMessage) (bool, error) {
 	switch kind {
-	case "GUILD_CREATE", "GUILD_UPDATE", "GUILD_DELETE", "THREAD_LIST_SYNC":
-		return true, t.drawGuild(kind, data)
-	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE", "CHANNEL_DELETE", "THREAD_DELETE":
-		var c api.Channel
-		if err := api.Decode(data, &c); err != nil {
-			return true, err
-		}
-		switch {
-		case kind == "CHANNEL_DELETE" || kind == "THREAD_DELETE":
-			t.drop(c.ID)
-		case c.ID != "" && (!c.IsThread() || c.ParentID != ""):
-			t.Put(c)
-		}
+	case "GUILD_CREATE", "GUILD_UPDATE", "THREAD_LIST_SYNC":
+		return taken(data, t.PutGuild)
+	case "GUILD_DELETE":
+		return taken(data, t.dropGuild)
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		return taken(data, t.Put)
+	case "CHANNEL_DELETE", "THREAD_DELETE":
+		return taken(data, t.drop)
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
-		var e struct {
-			GuildID string   `json:"guild_id"`
-			RoleID  string   `json:"role_id"`
-			Role    api.Role `json:"role"`
-		}
-		if err := api.Decode(data, &e); err != nil {
-			return true, err
-		}
-		e.Role.ID = chat.FirstOf(e.Role.ID, e.RoleID)
-		t.changedRole(e.GuildID, e.Role)
+		return taken(data, t.changedRole)
 	case "GUILD_MEMBER_UPDATE":
-		var m api.Member
-		if err := api.Decode(data, &m); err != nil {
-			return true, err
-		}
-		if m.User != nil && m.User.ID == t.self() {
-			t.unstand(m.GuildID, "")
-		}
-	default:
-		return false, nil
+		return taken(data, func(m api.Member) {
+			if m.User != nil && m.User.ID == t.self() {
+				t.unstand(m.GuildID, "")
+			}
+		})
 	}
-	return true, nil
+	return false, nil
 }
 
-// drawGuild takes in what is told of a guild at once. One in an outage is told of
-// with nothing in it, and comes back.
-func (t *Atlas) drawGuild(kind string, data json.RawMessage) error {
-	var g api.Guild
-	if err := api.Decode(data, &g); err != nil {
-		return err
+func taken[T any](data json.RawMessage, take func(T)) (bool, error) {
+	var v T
+	err := api.Decode(data, &v)
+	if err == nil {
+		take(v)
 	}
-	g.ID = chat.FirstOf(g.ID, g.GuildID)
-	switch {
-	case g.ID == "" || g.Unavailable:
-	case kind == "GUILD_DELETE":
-		t.dropGuild(g.ID)
-	default:
-		t.PutGuild(g)
-	}
-	return nil
+	return true, err
 }
+
+// mostKept is of how many guilds the roles are kept.
+const mostKept = 1000
 
 // Learn asks for the roles of a guild.
 func (t *Atlas) Learn(ctx context.Context, guild string) error {
@@ -435,7 +356,16 @@ func (t *Atlas) Learn(ctx context.Context, guild string) error {
 	if err != nil {
 		return fmt.Errorf("ask for the roles of a guild: %w", err)
 	}
-	t.putRoles(guild, roles)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.roles) >= mostKept {
+		clear(t.roles)
+	}
+	t.roles[guild] = map[string]api.Role{}
+	for _, r := range roles {
+		t.roles[guild][r.ID] = r
+	}
+	t.ownRoles(roles)
 	return nil
 }
 

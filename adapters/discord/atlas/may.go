@@ -65,15 +65,17 @@ func StandingOf(guild string, mine []string, roles []api.Role) Standing {
 func (t *Atlas) unstand(guild, role string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g := t.lands[api.Snowflake(guild)]
-	if g == nil || !g.stands || role != "" && !slices.Contains(g.standing.Roles, role) {
+	id := api.Snowflake(guild)
+	g := t.lands[id]
+	if g == nil || g.standing == nil || role != "" && !slices.Contains(g.standing.Roles, role) {
 		return
 	}
-	g.standing, g.stands = Standing{}, false
-	for _, id := range g.spots {
-		s := t.spots[id]
-		s.packed |= unknown
-		t.spots[id] = s
+	g.standing = nil
+	for at, s := range t.spots {
+		if s.guild == id {
+			s.known = false
+			t.spots[at] = s
+		}
 	}
 }
 
@@ -81,17 +83,15 @@ func (t *Atlas) unstand(guild, role string) {
 func (t *Atlas) KnownMay(channel string) (int64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, ok := t.spots[api.Snowflake(channel)]
-	may, known := s.may()
-	return may, ok && known
+	s := t.spots[api.Snowflake(channel)]
+	return s.may, s.known
 }
 
 // stand notes what the bot may do in a guild, and so in a channel of it.
 func (t *Atlas) stand(s Standing, c api.Channel) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g := t.land(api.Snowflake(c.GuildID))
-	g.standing, g.stands = s, true
+	t.land(api.Snowflake(c.GuildID)).standing = &s
 	t.place(c)
 }
 
@@ -109,15 +109,11 @@ func (t *Atlas) May(ctx context.Context, channel string) (may int64, known bool)
 	if m, ok := t.KnownMay(channel); ok {
 		return m, true
 	}
-	self, err := t.me(ctx)
-	if err != nil {
-		return 0, false
-	}
 	roles, err := api.Get[[]api.Role](ctx, t.rest, outbox.Answer, "/guilds/{}/roles", c.GuildID)
 	if err != nil {
 		return 0, false
 	}
-	me, err := api.Get[api.Member](ctx, t.rest, outbox.Answer, "/guilds/{}/members/{}", c.GuildID, self.ID)
+	me, err := api.Get[api.Member](ctx, t.rest, outbox.Answer, "/guilds/{}/members/{}", c.GuildID, t.self())
 	if err != nil {
 		return 0, false
 	}
