@@ -122,7 +122,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	a.self.in = make(chan struct{})
 	a.clicks.SetLimit(mostClicks)
-	a.atlas = atlas.New(a.self.who, a.rest, o.Lookup)
+	a.atlas = atlas.New(a.self.who, a.me, a.rest, o.Lookup)
 	a.people = people.New(people.Options{Guilds: o.Guilds, Allow: o.Allow, Now: o.Now, App: a.self.application, Logger: o.Logger}, a.rest, a.atlas)
 	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: tight, Args: dialect.Exact})
 	a.gate = gateway.New(gateway.Options{

@@ -26,7 +26,8 @@ import (
 // in it. A large bot is told of more than a million, so no more is kept of each
 // than every message needs: names and roles are asked for when they are needed.
 type Atlas struct {
-	who    func() api.User // the bot
+	who    func() api.User                         // the bot
+	me     func(context.Context) (api.User, error) // the same, at Discord if need be
 	rest   *api.Client
 	lookup time.Duration // for a name
 
@@ -68,9 +69,9 @@ type land struct {
 }
 
 // New makes an atlas that asks Discord by rest.
-func New(who func() api.User, rest *api.Client, lookup time.Duration) *Atlas {
+func New(who func() api.User, me func(context.Context) (api.User, error), rest *api.Client, lookup time.Duration) *Atlas {
 	return &Atlas{
-		who: who, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, own: map[int64]bool{},
+		who: who, me: me, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, own: map[int64]bool{},
 		roles: map[string]map[string]api.Role{},
 	}
 }

@@ -26,7 +26,7 @@ func BenchmarkAtlasHold(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for b.Loop() {
-		at := New(func() api.User { return api.User{ID: "1"} }, nil, 0)
+		at := New(func() api.User { return api.User{ID: "1"} }, nil, nil, 0)
 		var longest time.Duration
 		for n := range 10_000 {
 			g := large(n)

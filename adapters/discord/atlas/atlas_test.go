@@ -18,7 +18,7 @@ import (
 // Threads that are archived, channels that are deleted with what stands in them,
 // and guilds that the bot leaves are forgotten.
 func TestAtlasForgets(t *testing.T) {
-	at := New(func() api.User { return api.User{ID: "1"} }, nil, 0)
+	at := New(func() api.User { return api.User{ID: "1"} }, nil, nil, 0)
 	draw := func(kind, data string) {
 		t.Helper()
 		if _, err := at.Draws(kind, json.RawMessage(data)); err != nil {
@@ -71,7 +71,7 @@ func large(n int) api.Guild {
 // The channels in which something was written last are listed, in order, however
 // many there are.
 func TestBusy(t *testing.T) {
-	at := New(func() api.User { return api.User{ID: "1"} }, nil, 0)
+	at := New(func() api.User { return api.User{ID: "1"} }, nil, nil, 0)
 	for n := range 3 {
 		at.PutGuild(large(n))
 	}
@@ -112,7 +112,7 @@ func BenchmarkAtlas(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		at := New(func() api.User { return api.User{ID: "1"} }, nil, 0)
+		at := New(func() api.User { return api.User{ID: "1"} }, nil, nil, 0)
 		for n := range 10_000 {
 			at.PutGuild(large(n))
 		}

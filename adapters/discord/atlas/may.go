@@ -113,7 +113,11 @@ func (t *Atlas) May(ctx context.Context, channel string) (may int64, known bool)
 	if err != nil {
 		return 0, false
 	}
-	me, err := api.Get[api.Member](ctx, t.rest, outbox.Answer, "/guilds/{}/members/{}", c.GuildID, t.self())
+	self, err := t.me(ctx)
+	if err != nil {
+		return 0, false
+	}
+	me, err := api.Get[api.Member](ctx, t.rest, outbox.Answer, "/guilds/{}/members/{}", c.GuildID, self.ID)
 	if err != nil {
 		return 0, false
 	}
