@@ -114,6 +114,3 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
-
-// Fonts that no chart is written in: see the file there.
-replace codeberg.org/go-fonts/liberation => ./tools/chart/liberation

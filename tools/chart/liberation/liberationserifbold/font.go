@@ -1,7 +1,0 @@
-// Package liberationserifbold stands in for the font of that name.
-package liberationserifbold
-
-import "golang.org/x/image/font/gofont/goregular"
-
-// TTF is not that font.
-var TTF = goregular.TTF
