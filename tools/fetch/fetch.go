@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"nod/chat/bounded"
 	"nod/llm"
 	"nod/tools"
 	"nod/tools/document"
@@ -42,7 +43,7 @@ const window = 7 << 10
 type fetcher struct {
 	client   *web.Client
 	reader   document.Reader
-	recent   *tools.Recent[string, page]
+	recent   bounded.Map[string, page] // by address
 	deadline time.Duration
 }
 
@@ -91,7 +92,7 @@ func newFetcher(k Keys, resolver *net.Resolver) (*fetcher, error) {
 	}
 	return &fetcher{
 		client: c, reader: document.NewReader(),
-		recent: tools.NewRecent[string, page](16, 10*time.Minute, time.Now), deadline: web.TimeMost,
+		recent: bounded.Map[string, page]{Most: 8}, deadline: web.TimeMost,
 	}, nil
 }
 
@@ -113,7 +114,7 @@ func (f *fetcher) run(ctx context.Context, in tools.Input, arg arguments) (llm.R
 		return tools.Failed("nothing was fetched: %v", err), nil
 	}
 	if arg.Offset > 0 {
-		if doc, ok := f.recent.Find(u.String()); ok {
+		if doc, ok := f.recent.Get(u.String()); ok {
 			return readOn(doc, arg.Offset), nil
 		}
 	}
@@ -131,7 +132,7 @@ func (f *fetcher) run(ctx context.Context, in tools.Input, arg arguments) (llm.R
 	if kept.file != nil {
 		kept.file = &llm.File{Name: kept.file.Name} // its content is the thread's by now
 	}
-	f.recent.Keep(u.String(), kept)
+	f.recent.Put(u.String(), kept)
 	if arg.Offset > 0 {
 		return readOn(doc, arg.Offset), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,6 +22,7 @@ type wikiPage struct {
 	title     string
 	text      string
 	sentences []string
+	read      time.Time
 }
 
 // wikiFault is the API's refusal.
@@ -40,7 +42,7 @@ func (f *wikiFault) err() error {
 
 // page gets a page by its title, following redirects.
 func (w *encyclopedia) page(ctx context.Context, entity string) (wikiPage, error) {
-	if p, ok := w.pages.Find(entity); ok {
+	if p, ok := w.pages.Get(entity); ok && time.Since(p.read) < time.Hour {
 		return p, nil
 	}
 	var got struct {
@@ -66,7 +68,7 @@ func (w *encyclopedia) page(ctx context.Context, entity string) (wikiPage, error
 		return wikiPage{}, nil // not remembered: somebody may write it
 	}
 	p := got.Query.Pages[0]
-	page := wikiPage{title: p.Title}
+	page := wikiPage{title: p.Title, read: time.Now()}
 	if _, several := p.PageProps["disambiguation"]; !several {
 		if p.Extract != nil {
 			page.text = *p.Extract
@@ -81,7 +83,7 @@ func (w *encyclopedia) page(ctx context.Context, entity string) (wikiPage, error
 			page.text = ""
 		}
 	}
-	w.pages.Keep(entity, page)
+	w.pages.Put(entity, page)
 	return page, nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
+	"nod/chat/bounded"
 	"nod/llm"
 	"nod/tools"
 	"nod/tools/web"
@@ -42,7 +42,7 @@ type Keys struct {
 type encyclopedia struct {
 	api   *web.API
 	url   *url.URL
-	pages *tools.Recent[string, wikiPage] // by entity
+	pages bounded.Map[string, wikiPage] // by entity
 }
 
 // Answers of a search that found no page.
@@ -62,7 +62,7 @@ const (
 // Search and Lookup of the ReAct paper (Yao et al., 2022). A lookup goes on
 // where the last one of its thread stopped.
 func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
-	w, err := open(k, time.Now)
+	w, err := open(k)
 	if err != nil {
 		return tools.Made{}, fmt.Errorf("set up wikipedia: %w", err)
 	}
@@ -74,15 +74,12 @@ func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 	return tools.Made{Tools: []tools.Tool{search, lookup}}, nil
 }
 
-func open(k Keys, now func() time.Time) (*encyclopedia, error) {
+func open(k Keys) (*encyclopedia, error) {
 	u, err := url.Parse(cmp.Or(k.APIURL, "https://"+k.Language+".wikipedia.org/w/api.php"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("api_url is no web address")
 	}
-	return &encyclopedia{
-		api: web.NewAPI("Wikipedia", 5), url: u,
-		pages: tools.NewRecent[string, wikiPage](100, time.Hour, now),
-	}, nil
+	return &encyclopedia{api: web.NewAPI("Wikipedia", 5), url: u, pages: bounded.Map[string, wikiPage]{Most: 100}}, nil
 }
 
 // search finds a page.

@@ -261,7 +261,7 @@ func TestWebAPISlow(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
 	defer server.Close()
 	defer close(stop)
-	w, err := open(Keys{APIURL: server.URL}, time.Now)
+	w, err := open(Keys{APIURL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func FuzzSentences(f *testing.F) {
 
 func TestNeedsAnAddress(t *testing.T) {
 	for _, u := range []string{"example.com", "ftp://example.com", "::"} {
-		if _, err := open(Keys{APIURL: u}, time.Now); err == nil {
+		if _, err := open(Keys{APIURL: u}); err == nil {
 			t.Errorf("%q was taken", u)
 		}
 	}
@@ -324,7 +324,7 @@ func TestNeedsAnAddress(t *testing.T) {
 
 func TestHostileServers(t *testing.T) {
 	tooltest.HostileServers(t, func(url string, limit time.Duration) tools.Tool {
-		w, err := open(Keys{APIURL: url}, time.Now)
+		w, err := open(Keys{APIURL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
