@@ -71,11 +71,10 @@ func (s *server) options() *sdk.ClientOptions {
 func (l *link) end() {
 	if l.child != nil {
 		l.child.stop() // first, so that nothing waits for an answer of it
-		text, total := l.child.stderr.last()
 		l.s.mu.Lock()
-		l.s.stderr = text
+		l.s.stderr = string(l.child.stderr.Bytes())
 		l.s.mu.Unlock()
-		l.s.log.Debug("the program of an mcp server was ended", "server", l.s.Name, "stderr_bytes", total)
+		l.s.log.Debug("the program of an mcp server was ended", "server", l.s.Name, "stderr_bytes", l.child.stderr.Size())
 	}
 	if l.session != nil {
 		_ = l.session.Close()

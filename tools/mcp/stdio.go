@@ -36,8 +36,8 @@ type child struct {
 	call    time.Duration // for a message, where the context has no deadline
 	grace   time.Duration
 	exited  chan struct{}
-	ended   error // how; to be read once exited is closed
-	stderr  tail
+	ended   error          // how; to be read once exited is closed
+	stderr  *tools.Capture // its end; to be read once exited is closed
 	fault   *fault
 	garbage int           // lines in sequence that were no messages
 	write   chan struct{} // held by who writes
@@ -60,12 +60,13 @@ func startChild(s *server) (*child, error) {
 	c := &child{
 		in: in, out: out, lines: bufio.NewReaderSize(out, 64<<10), most: s.pace.bytes, call: s.pace.call, grace: s.pace.grace,
 		exited: make(chan struct{}), write: make(chan struct{}, 1), fault: s.fault,
+		stderr: tools.NewCapture(0, 2<<10),
 	}
 	// stop ends it, and more gently than a context does.
 	c.cmd = exec.CommandContext(context.Background(), s.Command[0], s.Command[1:]...)
 	c.cmd.Dir = s.dir
 	c.cmd.Env = tools.Environ()
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, &c.stderr
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.cmd.WaitDelay = s.pace.grace // for a process that it left behind with its standard error
 	err = c.cmd.Start()
@@ -204,29 +205,4 @@ func (c *child) put(ctx context.Context, data []byte) (int, error) {
 		}
 	}()
 	return c.in.Write(data)
-}
-
-// tail keeps the end of a program's standard error.
-type tail struct {
-	mu    sync.Mutex
-	text  []byte
-	total int64
-}
-
-const tailMost = 2 << 10
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.total += int64(len(p))
-	t.text = append(t.text, p[max(len(p)-tailMost, 0):]...)
-	t.text = append(t.text[:0], t.text[max(len(t.text)-tailMost, 0):]...)
-	return len(p), nil
-}
-
-func (t *tail) last() (text string, total int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text), t.total
 }
