@@ -205,12 +205,13 @@ func demonstrate(cfg *config.Config, page bool) {
 	cfg.SwitchOn("chart")
 	cfg.Schedules.Least, cfg.Facts.Most = time.Minute, 50
 	add := func(risk tools.Risk, keys command.Keys) *config.Command {
-		keys.Timeout = 10 * time.Second
+		keys.Timeout, keys.Cwd = 10*time.Second, "."
 		cfg.Tools.Commands = append(cfg.Tools.Commands, config.Command{Keys: keys, ToolRules: config.ToolRules{Risk: risk, Approvals: cfg.Approvals}})
 		return &cfg.Tools.Commands[len(cfg.Tools.Commands)-1]
 	}
 	add(tools.Auto, command.Keys{
 		Name: "disk_free", Description: "Show how full the disk is. Takes no arguments.", Argv: []string{"df", "-h", "."}, ReadOnly: true,
+		Parameters: []byte(`{"type":"object","properties":{},"additionalProperties":false}`),
 	})
 	add(tools.Ask, command.Keys{
 		Name: "restart_service", Description: "Restart one service on staging. (In this demo it only prints that it would.)", Parameters: []byte(service),

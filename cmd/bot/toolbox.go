@@ -74,8 +74,7 @@ func (k *kit) fill(ctx context.Context, cfg *config.Config, log *slog.Logger) er
 		}
 	}
 	for _, c := range cfg.Tools.Commands {
-		t, err := command.New(c.Keys)
-		k.add(c.Name, c.ToolRules, err, t)
+		k.add(c.Name, c.ToolRules, nil, command.New(c.Keys))
 	}
 	k.add("details", config.ToolRules{Risk: tools.Auto}, nil, details.New())
 	if cfg.Slack != nil && cfg.Slack.Search {

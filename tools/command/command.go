@@ -4,13 +4,9 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"nod/llm"
@@ -64,14 +60,10 @@ func (c *Keys) Place(absolute func(path string) string) {
 	tools.Place(c.Preview, absolute)
 }
 
-// New makes a tool of a program. It refuses a placeholder without a parameter, and one for
-// the program itself. It reads the environment here, once.
-func New(c Keys) (tools.Tool, error) {
-	cmd, err := newCommand(c)
-	if err != nil {
-		return tools.Tool{}, fmt.Errorf("set up command %q: %w", c.Name, err)
-	}
-	c = cmd.Keys
+// New makes a tool of a program, with keys that cmd/bot/config has checked and placed. It
+// reads the environment here, once.
+func New(c Keys) tools.Tool {
+	cmd := newCommand(c)
 	tool := tools.Tool{
 		Tool:     llm.Tool{Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters},
 		ReadOnly: c.ReadOnly,
@@ -82,10 +74,10 @@ func New(c Keys) (tools.Tool, error) {
 		Definition: c.definition(),
 		Run:        cmd.run,
 	}
-	if cmd.before != nil {
+	if len(c.Preview) > 0 {
 		tool.Preview, tool.PreviewRequired = cmd.preview, c.PreviewRequired
 	}
-	return tool, nil
+	return tool
 }
 
 // definition is the program: an approval of a call binds it.
@@ -104,74 +96,21 @@ func (c Keys) definition() string {
 // command is Keys that are ready to run.
 type command struct {
 	Keys
-	program string     // absolute, or a name to be found in PATH
-	argv    []template // behind the program
-	stdin   template
-	before  *command      // the preview; nil without one
-	env     []string      // NAME=value
-	grace   time.Duration // from SIGTERM to SIGKILL, and for output that stays open
+	dash  map[string]bool // parameters whose schemas say which values with a leading - there are
+	env   []string        // NAME=value
+	grace time.Duration   // from SIGTERM to SIGKILL, and for output that stays open
 }
 
-func newCommand(c Keys) (*command, error) {
-	c = withDefaults(c)
-	cmd := &command{Keys: c, grace: 2 * time.Second, env: tools.Environ(c.Env...)}
-	if err := cmd.place(); err != nil {
-		return nil, err
-	}
-	if err := cmd.parse(); err != nil {
-		return nil, err
-	}
-	var err error
-	cmd.before, err = cmd.planned()
-	return cmd, err
-}
-
-func withDefaults(c Keys) Keys {
-	if len(c.Parameters) == 0 {
-		c.Parameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
-	}
-	c.Output = cmp.Or(c.Output, OutputText)
-	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
-	return c
-}
-
-// place makes the paths absolute, so that no later change of directory and no
-// lookup gives them another meaning.
-func (c *command) place() error {
-	if placeholder.MatchString(c.Argv[0]) {
-		return errors.New("the program itself, the first element of argv, cannot be a parameter")
-	}
-	dir, err := filepath.Abs(c.Cwd)
-	if err != nil {
-		return fmt.Errorf("find working directory: %w", err)
-	}
-	c.Cwd, c.program = dir, c.Argv[0]
-	if strings.ContainsRune(c.program, filepath.Separator) && !filepath.IsAbs(c.program) {
-		c.program = filepath.Join(dir, c.program)
-	}
-	return nil
-}
-
-func (c *command) parse() error {
+func newCommand(c Keys) *command {
+	cmd := &command{Keys: c, dash: map[string]bool{}, grace: 2 * time.Second, env: tools.Environ(c.Env...)}
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	if err := json.Unmarshal(c.Parameters, &schema); err != nil {
-		return fmt.Errorf("read parameters: %w", err)
+	_ = json.Unmarshal(c.Parameters, &schema) // one in another form allows no leading dash
+	for name, property := range schema.Properties {
+		cmd.dash[name] = saysValues(property)
 	}
-	for i, text := range c.Argv[1:] {
-		t, err := parseTemplate(text, schema.Properties)
-		if err != nil {
-			return fmt.Errorf("read argv[%d]: %w", i+1, err)
-		}
-		c.argv = append(c.argv, t)
-	}
-	stdin, err := parseTemplate(c.Stdin, schema.Properties)
-	if err != nil {
-		return fmt.Errorf("read stdin: %w", err)
-	}
-	c.stdin = stdin
-	return nil
+	return cmd
 }
 
 // run performs a call.
@@ -180,10 +119,9 @@ func (c *command) run(ctx context.Context, in tools.Input) (llm.Result, error) {
 	if err != nil {
 		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
 	}
-	argv, err := fill(c.argv, values)
+	argv, err := c.fill(values)
 	if err != nil {
 		return tools.Failed("%s was not run: %v", c.Name, err), nil
 	}
-	stdin, _ := c.stdin.render(values)
-	return c.execute(ctx, process{argv: argv, stdin: stdin, key: in.Key})
+	return c.execute(ctx, process{argv: argv, stdin: render(c.Stdin, values), key: in.Key})
 }

@@ -17,12 +17,14 @@ func (c *command) preview(ctx context.Context, in tools.Input) (chat.Preview, er
 	if err != nil {
 		return chat.Preview{}, fmt.Errorf("read arguments: %w", err)
 	}
-	argv, err := fill(c.before.argv, values)
+	before := *c
+	before.Argv, before.Output = c.Preview, OutputText
+	argv, err := before.fill(values)
 	if err != nil {
 		return chat.Preview{Err: err.Error()}, nil
 	}
 	p := process{argv: argv, stdout: tools.NewCapture(tools.PreviewCap, 0), stderr: tools.NewCapture(tools.PreviewCap, 0)}
-	r, err := c.before.execute(ctx, p)
+	r, err := before.execute(ctx, p)
 	out := chat.Preview{Text: streams(p.stdout.Text(), p.stderr.Text())}
 	switch flood := p.stdout.Size()+p.stderr.Size() > tools.PreviewCap; {
 	case err != nil && errors.Is(err, context.Canceled):
@@ -34,18 +36,4 @@ func (c *command) preview(ctx context.Context, in tools.Input) (chat.Preview, er
 		out.Err = "it wrote more than 64 KB"
 	}
 	return out, err
-}
-
-// planned makes the program of the preview ready to run; nil without one.
-func (c *command) planned() (*command, error) {
-	if len(c.Preview) == 0 {
-		return nil, nil
-	}
-	o := c.Keys
-	o.Argv, o.Stdin, o.Output, o.Preview = o.Preview, "", OutputText, nil
-	before, err := newCommand(o)
-	if err != nil {
-		return nil, fmt.Errorf("preview: %w", err)
-	}
-	return before, nil
 }

@@ -50,7 +50,7 @@ func (c *command) execute(ctx context.Context, p process) (llm.Result, error) {
 	if c.Output == OutputFile {
 		p.stdout = tools.NewCapture(fileMost, 0)
 	}
-	cmd := exec.CommandContext(ctx, c.program, p.argv...)
+	cmd := exec.CommandContext(ctx, c.Argv[0], p.argv...)
 	cmd.Dir = c.Cwd
 	cmd.Env = c.env[:len(c.env):len(c.env)]
 	if p.key != "" {
@@ -95,7 +95,7 @@ func (c *command) notStarted(ctx context.Context, err error) (llm.Result, error)
 	if errors.Is(err, syscall.E2BIG) {
 		return tools.Failed("%s was not run: its arguments are too long for a program; write shorter ones", c.Name), nil
 	}
-	program := filepath.Base(c.program)
+	program := filepath.Base(c.Argv[0])
 	why := fmt.Sprintf("its program %s cannot be run", program)
 	switch info, statErr := os.Stat(c.Cwd); {
 	case statErr != nil || !info.IsDir():

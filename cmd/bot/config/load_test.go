@@ -346,11 +346,7 @@ func TestTheSameFileElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range c.Tools.Commands {
-			tool, err := command.New(k.Keys)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, tool.Definition)
+			out = append(out, command.New(k.Keys).Definition)
 		}
 		return out
 	}
