@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strconv"
@@ -34,13 +32,11 @@ import (
 // Every call but the first answer to an interaction waits in the outbox for
 // its rate limits.
 type Client struct {
-	base   string
-	token  string
-	http   *http.Client
-	Out    *outbox.Outbox
-	limits *limits
-	agent  string
-	bad    invalid
+	base  string
+	token string
+	http  *http.Client
+	Out   *outbox.Outbox
+	agent string
 
 	dead    sync.Once
 	Refused chan struct{} // closed once Discord refuses the token
@@ -53,44 +49,7 @@ const (
 	unsaidRetry  = 5 * time.Second
 	longestRetry = 10 * time.Minute
 	longestBan   = 2 * time.Hour // what stands before Discord refuses for longer than Discord does
-	mostInvalid  = 9000          // calls in invalidIn that Discord refuses; at 10,000 it hears nothing any more
-	invalidIn    = 10 * time.Minute
 )
-
-// userAgent names the program in the form that Discord asks for, with the address
-// of the bot's own profile: that is who calls
-// (https://discord.com/developers/docs/reference#user-agent).
-func userAgent(token, version string) string {
-	at := "https://discord.com"
-	if id := ApplicationID(token); id != "" {
-		at += "/users/" + id
-	}
-	return "DiscordBot (" + at + ", " + chat.FirstOf(strings.Join(strings.Fields(version), "-"), "0") + ")"
-}
-
-// invalid counts the calls that count against the bot's address
-// (https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans).
-type invalid struct {
-	mu    sync.Mutex
-	since time.Time
-	n     int
-}
-
-// add counts an answer, and says whether it was one too many.
-func (i *invalid) add(status int, h http.Header, now time.Time) bool {
-	bad := status == http.StatusUnauthorized || status == http.StatusForbidden ||
-		status == http.StatusTooManyRequests && h.Get("X-RateLimit-Scope") != "shared"
-	if !bad {
-		return false
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if now.Sub(i.since) > invalidIn {
-		i.since, i.n = now, 0
-	}
-	i.n++
-	return i.n%mostInvalid == 0
-}
 
 // Options set up a client.
 type Options struct {
@@ -107,8 +66,10 @@ type Options struct {
 // New makes a client. Its out has to run.
 func New(o Options) *Client {
 	return &Client{
-		base: strings.TrimSuffix(o.Address, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, limits: &limits{bucket: map[string]string{}}, agent: userAgent(o.Token, o.Version), Refused: make(chan struct{}),
-		Out: o.Outbox(func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) }),
+		base: strings.TrimSuffix(o.Address, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, Refused: make(chan struct{}),
+		// in the form that Discord asks for (https://discord.com/developers/docs/reference#user-agent)
+		agent: "DiscordBot (https://discord.com, " + chat.FirstOf(strings.Join(strings.Fields(o.Version), "-"), "0") + ")",
+		Out:   o.Outbox(func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) }),
 	}
 }
 
@@ -160,7 +121,7 @@ func (r Request) url(base string) string {
 // effect, and otherwise an error that says that it did not.
 func (w *Client) Call(ctx context.Context, r Request) error {
 	return w.Out.Do(ctx, outbox.Call{
-		Priority: r.Priority, Buckets: w.limits.buckets(r), Group: r.Group, Key: r.Key, Float: r.Float,
+		Priority: r.Priority, Buckets: []string{r.bucket()}, Group: r.Group, Key: r.Key, Float: r.Float,
 		Run: func(ctx context.Context) error {
 			if r.Skip != nil && r.Skip() {
 				return nil
@@ -217,10 +178,7 @@ func (w *Client) Once(ctx context.Context, r Request) error {
 		return outbox.AsLost(r.route(), err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	w.limits.learn(w.Out, r, resp.Header)
-	if w.bad.add(resp.StatusCode, resp.Header, time.Now()) {
-		w.Out.Pause(outbox.Everything, invalidIn)
-	}
+	w.learn(r, resp.Header)
 	err = r.read(resp)
 	if RefusedToken(err) && !strings.Contains(r.Path, "/{}/{}/callback") && !strings.HasPrefix(r.Path, "/webhooks/") {
 		w.dead.Do(func() { close(w.Refused) })
@@ -233,25 +191,16 @@ func (r Request) encode() (io.Reader, string, error) {
 	if r.Body == nil {
 		return http.NoBody, "", nil
 	}
+	kind := "application/json"
 	raw, err := json.Marshal(r.Body)
-	if err != nil || len(r.Files) == 0 {
-		return bytes.NewReader(raw), "application/json", err
-	}
-	var b bytes.Buffer
-	form := multipart.NewWriter(&b)
-	part := func(disposition, kind string, data []byte) {
-		h := textproto.MIMEHeader{"Content-Disposition": {disposition}, "Content-Type": {kind}}
-		w, failed := form.CreatePart(h)
-		if failed == nil {
-			_, failed = w.Write(data)
+	if len(r.Files) > 0 {
+		var files []*discordgo.File
+		for _, f := range r.Files {
+			files = append(files, &discordgo.File{Name: f.Name, ContentType: f.Kind, Reader: bytes.NewReader(f.Data)})
 		}
-		err = errors.Join(err, failed)
+		kind, raw, err = discordgo.MultipartBodyWithJSON(r.Body, files)
 	}
-	part(`form-data; name="payload_json"`, "application/json", raw)
-	for i, f := range r.Files {
-		part(fmt.Sprintf(`form-data; name="files[%d]"; filename=%q`, i, f.Name), f.Kind, f.Data)
-	}
-	return &b, form.FormDataContentType(), errors.Join(err, form.Close())
+	return bytes.NewReader(raw), kind, err
 }
 
 // read judges an answer.
@@ -318,34 +267,34 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: status %d, code %d: %s", e.Route, e.Status, e.Code, e.Message)
 }
 
-// Code is Discord's number for a refusal; 0 for any other error, and for a
-// refusal without one.
-func Code(err error) int {
+// refusal is that of Discord or of what stands before it; empty for any other error.
+func refusal(err error) Error {
 	var e *Error
 	if errors.As(err, &e) {
-		return e.Code
+		return *e
 	}
-	return 0
+	return Error{}
 }
+
+// Code is Discord's number for a refusal; 0 for any other error, and for a
+// refusal without one.
+func Code(err error) int { return refusal(err).Code }
 
 // Blank says whether something before Discord refused a call, which may be for a
 // moment only.
 func Blank(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code == 0 && e.Status != http.StatusUnauthorized && e.Status != http.StatusNotFound
+	e := refusal(err)
+	return e.Code == 0 && !slices.Contains([]int{0, http.StatusUnauthorized, http.StatusNotFound}, e.Status)
 }
 
 // Refused says whether Discord refused a call.
-func Refused(err error) bool { var e *Error; return errors.As(err, &e) }
+func Refused(err error) bool { return refusal(err).Status != 0 }
 
 // Passes says whether time mends a refusal.
 func Passes(err error) bool { return slices.Contains(Passing, Code(err)) }
 
 // RefusedToken says whether Discord refuses the token.
-func RefusedToken(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Status == http.StatusUnauthorized
-}
+func RefusedToken(err error) bool { return refusal(err).Status == http.StatusUnauthorized }
 
 // Refusals that discordgo has no name for
 // (https://discord.com/developers/docs/topics/opcodes-and-status-codes#json).
@@ -381,14 +330,14 @@ var Passing = []int{20016, 20022, 20028, 20029, 30046, CodeOff, 40062, 110000, 1
 // can be written any more, or into a chat.Refused. A refusal is for good unless it
 // is known to pass.
 func Final(err error) error {
-	var e *Error
+	e := refusal(err)
 	switch {
-	case !errors.As(err, &e) || Passes(err) || RefusedToken(err):
+	case !Refused(err) || Passes(err) || RefusedToken(err):
 		return err
 	case slices.Contains(goneCodes, e.Code):
-		return front.Gone{Said: SaidBy(e), Err: err}
+		return front.Gone{Said: SaidBy(&e), Err: err}
 	}
-	return SaidBy(e)
+	return SaidBy(&e)
 }
 
 // SaidBy is a refusal in words.
@@ -430,15 +379,6 @@ func (w *Client) Download(ctx context.Context, address string, most int64) ([]by
 	return intake.Download(w.http, req, most, nil)
 }
 
-// limits knows which routes share a bucket. Discord tells with every answer
-// what is left of its bucket, and the bucket's name, by which it counts for
-// each channel, guild or webhook
-// (https://discord.com/developers/docs/topics/rate-limits).
-type limits struct {
-	mu     sync.Mutex
-	bucket map[string]string // by route
-}
-
 // Global is how many calls a bot may make in a second, unless it was given more.
 const Global = 50
 
@@ -451,38 +391,19 @@ func budget(bucket string, global int, pace float64) outbox.Budget {
 	return outbox.Budget{Announced: true}
 }
 
-// buckets names the budget that a call counts against.
-func (l *limits) buckets(r Request) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	name := l.bucket[r.route()]
-	if name == "" {
-		name = r.route()
-	}
-	if len(r.IDs) > 0 {
-		name += " " + r.IDs[0]
-	}
-	return []string{name}
+// bucket names the budget that a call counts against.
+func (r Request) bucket() string {
+	return strings.Join(append([]string{r.route()}, r.IDs[:min(len(r.IDs), 1)]...), " ")
 }
 
-// learn takes in what Discord says with an answer.
-func (l *limits) learn(out *outbox.Outbox, r Request, h http.Header) {
-	before := l.buckets(r)
-	if name := h.Get("X-RateLimit-Bucket"); name != "" {
-		l.mu.Lock()
-		l.bucket[r.route()] = name
-		l.mu.Unlock()
-	}
+// learn takes in what Discord says with an answer of what is left of its bucket
+// (https://discord.com/developers/docs/topics/rate-limits).
+func (w *Client) learn(r Request, h http.Header) {
 	left, err := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
 	if err != nil {
 		return
 	}
 	limit, _ := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	reset, _ := strconv.ParseFloat(h.Get("X-RateLimit-Reset-After"), 64)
-	said := outbox.Announced{Limit: limit, Remaining: left, Reset: seconds(reset)}
-	names := l.buckets(r)
-	out.Update(names[0], said)
-	if before[0] != names[0] {
-		out.Update(before[0], said) // calls that wait know it by that name
-	}
+	w.Out.Update(r.bucket(), outbox.Announced{Limit: limit, Remaining: left, Reset: seconds(reset)})
 }

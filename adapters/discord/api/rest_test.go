@@ -9,36 +9,6 @@ import (
 	"nod/chat/outbox"
 )
 
-// Before Discord stops to listen, the bot stops to ask.
-func TestInvalidCalls(t *testing.T) {
-	var i invalid
-	now := time.Now()
-	shared := http.Header{"X-Ratelimit-Scope": {"shared"}}
-	for range mostInvalid - 1 {
-		if i.add(403, nil, now) || i.add(429, shared, now) || i.add(404, nil, now) {
-			t.Fatal("too early")
-		}
-	}
-	if !i.add(429, http.Header{}, now) {
-		t.Error("it goes on")
-	}
-	if i.add(401, nil, now.Add(time.Hour)) {
-		t.Error("it counts for ever")
-	}
-}
-
-// The program names itself in the form that Discord documents, by its bot's own
-// profile.
-func TestUserAgent(t *testing.T) {
-	for token, want := range map[string]string{
-		"MTIzNDU2Nzg5MDEyMzQ1Njc4.x.y": "DiscordBot (https://discord.com/users/123456789012345678, 1.2-rc)", "odd": "DiscordBot (https://discord.com, 1.2-rc)",
-	} {
-		if got := userAgent(token, "1.2 rc"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // An answer with status 429 closes its bucket, or all buckets.
 func TestLimited(t *testing.T) {
 	r := Request{Method: "GET", Path: "/users/@me"}
@@ -82,33 +52,4 @@ func TestLongBan(t *testing.T) {
 			t.Errorf("banned for %s s: %+v", after, got)
 		}
 	}
-}
-
-// Before Discord bans the bot, the client stops calling it.
-func TestRefusalsPauseTheClient(t *testing.T) {
-	paused := make(chan string, 9)
-	w := New(Options{
-		Address: "https://discord.example", Token: "x", Global: Global, Pace: 1, HTTP: &http.Client{Transport: refusing{}},
-		Outbox: func(budget func(string) outbox.Budget) *outbox.Outbox {
-			return outbox.New(outbox.Options{Budget: budget, Hooks: outbox.Hooks{Paused: func(b string, _ time.Duration) { paused <- b }}})
-		},
-	})
-	for n := range mostInvalid {
-		if len(paused) > 0 {
-			t.Fatalf("after %d refusals it pauses %q", n, <-paused)
-		}
-		if err := w.Once(t.Context(), Request{Method: "GET", Path: "/users/@me"}); err == nil {
-			t.Fatal("no refusal")
-		}
-	}
-	if len(paused) != 1 || <-paused != outbox.Everything {
-		t.Error("it goes on")
-	}
-}
-
-// refusing is a Discord that refuses every call.
-type refusing struct{}
-
-func (refusing) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
