@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"nod/chat"
 	"nod/chat/form"
@@ -10,8 +11,10 @@ import (
 )
 
 // Two forms hold the arguments of a call: Edit changes a call that waits, and Rerun makes a
-// call of a turn that is over that person's own. Both have to open within seconds, so that
-// Edit is made of the card as this process drew it, and of the store elsewhere.
+// call of a turn that is over that person's own. Both have to open within seconds.
+
+// cardWait is how long the store may take to give a form's values.
+const cardWait = 1500 * time.Millisecond
 
 // The first words of these forms.
 const (
@@ -35,12 +38,17 @@ func (f *Front) openEdit(ctx context.Context, c Click) (Answer, error) {
 // clicked is the card of a click as it is now, for which the click counts from here on. over
 // tells the person that nothing waits there any more.
 func (f *Front) clicked(ctx context.Context, c *Click) (p chat.Approval, over Answer, err error) {
-	p, ok, err := f.Cards.Card(ctx, f.o.Inbox.Card, c.Thread, c.Call, c.Digest)
-	if err == nil && !ok {
+	ctx, cancel := context.WithTimeout(ctx, cardWait)
+	defer cancel()
+	p, ok, err := f.o.Inbox.Card(ctx, c.Thread, c.Call)
+	switch {
+	case err != nil:
+		return p, over, fmt.Errorf("look at a card: %w", err)
+	case !ok, p.Outcome != "":
 		over.Alone = overText
 	}
 	c.Digest = p.Digest
-	return p, over, err
+	return p, over, nil
 }
 
 // Again is a call that can be run again, and what stands on its button.
@@ -64,7 +72,7 @@ func Reruns(s *chat.Steps, can func(c chat.ToolCall) bool) (out []Again) {
 
 // openRerun gives the form of a call of a turn that is over.
 func (f *Front) openRerun(ctx context.Context, c Click) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, form.CardWait)
+	ctx, cancel := context.WithTimeout(ctx, cardWait)
 	defer cancel()
 	v, why, err := f.o.Inbox.Again(ctx, c.Thread, c.Call)
 	switch {

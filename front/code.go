@@ -21,7 +21,7 @@ func (f *Front) openCode(ctx context.Context, c Click) (Answer, error) {
 	if err != nil || over.Alone != "" {
 		return over, err
 	}
-	within, cancel := context.WithTimeout(ctx, form.CardWait)
+	within, cancel := context.WithTimeout(ctx, cardWait)
 	defer cancel()
 	refused, err := f.o.Inbox.Code(within, c.Thread, codeOf(c, ""))
 	switch {

@@ -70,11 +70,10 @@ func (f *Front) leftDenial(ctx context.Context, c clicked) (denial, bool) {
 	return by, f.o.Now().Sub(by.At).Abs() < denialStays
 }
 
-// noteCard remembers a card as it is drawn. If a click has just denied the call, it asks that
+// askWhy is called when a card is drawn. If a click has just denied the call, it asks that
 // person why, and does not wait for the form. If none opens, the turn learns at once that
 // there will be no reason: it would wait for one.
-func (f *Front) noteCard(thread chat.ThreadID, on chat.MessageRef, p *chat.Approval) {
-	f.Cards.Drew(thread, p)
+func (f *Front) askWhy(thread chat.ThreadID, on chat.MessageRef, p *chat.Approval) {
 	if f.o.Open == nil || p.Outcome != chat.Denied || len(p.By) != 1 {
 		return
 	}

@@ -93,7 +93,6 @@ type Options struct {
 type Front struct {
 	Wire
 	Heard *catchup.Heard // how far threads were heard when a gap began
-	Cards form.Shown     // approvals that wait, as this process drew them
 
 	o        Options
 	drawn    outbox.Versions

@@ -91,7 +91,6 @@ func (f *Front) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, loo
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
 	}
-	f.Cards.Drew(home(thread, p.Approval), p.Approval)
 	f.shown.Put(ref, *p.Approval)
 	if err := posted(ctx, thread, ref, p.Approval); err != nil {
 		return chat.MessageRef{}, err
@@ -130,7 +129,7 @@ func (f *Front) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Message
 			m.Was = &was
 		}
 		f.shown.Put(ref, *a)
-		f.noteCard(home(thread, a), ref, a)
+		f.askWhy(home(thread, a), ref, a)
 	}
 	if p.Steps != nil {
 		m.Skip = func() bool { return !f.drawn.Newer(ref, p.Steps.Version) }
@@ -145,14 +144,6 @@ func (f *Front) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Message
 func (f *Front) React(ctx context.Context, ref chat.MessageRef, emoji string) error {
 	return f.putEmoji(ctx, ref, emoji, outbox.Low)
 }
-
-// Whisper tells one person something that nobody else sees, where the platform can.
-func (f *Front) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
-	return f.Only(ctx, thread, to, about, text)
-}
-
-// Working shows what the bot does now.
-func (f *Front) Working(thread chat.ThreadID, w chat.Work) { f.Sign(thread, w) }
 
 // Copy shows a card outside of its thread. What a person's direct conversation was refused
 // for is said where people decide.

@@ -88,12 +88,6 @@ func (s square) Mark(ctx context.Context, ref chat.MessageRef, emoji string, p o
 	return s.Board.React(ctx, ref, emoji)
 }
 
-func (s square) Only(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
-	return s.Whisper(ctx, thread, to, about, text)
-}
-
-func (s square) Sign(thread chat.ThreadID, w chat.Work) { s.Working(thread, w) }
-
 func (square) Link(_ context.Context, _ chat.ThreadID, ref chat.MessageRef) string {
 	return "board:" + ref.ID
 }

@@ -25,10 +25,10 @@ type Wire interface {
 	Change(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, m Message) error
 	// Mark puts the bot's emoji on a message. Repeating it is harmless.
 	Mark(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error
-	// Only tells one person something about a message, alone where the platform can.
-	Only(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error
-	// Sign shows what the bot does now. It must not block.
-	Sign(thread chat.ThreadID, w chat.Work)
+	// Whisper tells one person something about a message, alone where the platform can.
+	Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error
+	// Working shows what the bot does now. It must not block.
+	Working(thread chat.ThreadID, w chat.Work)
 	// Link is the address of a message; "" where it has none.
 	Link(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef) string
 

@@ -18,6 +18,7 @@ func editing(t *testing.T, p *chat.Approval, change func(*Options)) (*office, *l
 	t.Helper()
 	o := open(t, fakediscord.Options{}, change)
 	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	o.in.Do(func() { o.in.Cards["c-7"] = *p })
 	return o, o.in, th, o.post(th, chat.Post{Key: "ask/c-7", Approval: p}, false)
 }
 
@@ -61,7 +62,7 @@ func (o *office) opens(who string, ref chat.MessageRef) fakediscord.Interaction 
 	return o.answered(o.fake.Click(who, ref.ID, edit))
 }
 
-// Edit opens a form that shows the arguments, without the store; what is filled in is
+// Edit opens a form that shows the arguments; what is filled in is
 // put with how the digest of what was shown begins. What is wrong is said alone, with
 // what was filled in.
 func TestEditForm(t *testing.T) {
@@ -103,12 +104,11 @@ func TestEditForm(t *testing.T) {
 	}
 }
 
-// A process that did not draw the card asks the store; where that does not answer, or
-// the approval is over, whoever clicked is told so, alone.
+// The form shows the card as it is now; where the store does not answer, or the approval
+// is over, whoever clicked is told so, alone.
 func TestEditElsewhere(t *testing.T) {
 	p := editCard(`{"env":"prod"}`)
-	o, in, th, ref := editing(t, p, nil)
-	o.a.Cards.Drew(th, &chat.Approval{Call: "c-7", Outcome: chat.Expired}) // and so it is forgotten
+	o, in, _, ref := editing(t, p, nil)
 	told := func(what string) {
 		t.Helper()
 		if i := o.opens(o.bob, ref); len(i.Replies) != 1 || i.Replies[0].Reader != o.bob || !strings.Contains(i.Replies[0].Content, what) {

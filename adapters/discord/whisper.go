@@ -35,9 +35,9 @@ type leaving struct {
 	remove func(within time.Duration)
 }
 
-// Only tells one person something about a message, in a reply that is
+// Whisper tells one person something about a message, in a reply that is
 // removed soon.
-func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
+func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
 	text = inPeople(dialect.Escape(text))
 	if in, ok := a.asides.of(ctx, about.ID, to.ID, a.o.Now()); ok {
 		if err := a.tell(ctx, in, text); err == nil {

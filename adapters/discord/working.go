@@ -46,8 +46,8 @@ const (
 	signOld = 2 * time.Second
 )
 
-// Sign shows that the bot is at work.
-func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
+// Working shows that the bot is at work.
+func (a *Adapter) Working(thread chat.ThreadID, now chat.Work) {
 	w, on := &a.working, now.Busy()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -187,8 +187,8 @@ func (a *Adapter) Mark(ctx context.Context, ref chat.MessageRef, emoji string, p
 	return api.Gone(err)
 }
 
-// Only tells one person something that nobody else sees.
-func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
+// Whisper tells one person something that nobody else sees.
+func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
 	return a.confide(ctx, thread, to.ID, front.Answer{Alone: text})
 }
 

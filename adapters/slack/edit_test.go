@@ -18,6 +18,7 @@ import (
 func editing(t *testing.T, p *chat.Approval) (*office, *ledger.Ledger, chat.ThreadID, chat.MessageRef) {
 	t.Helper()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
+	o.in.Do(func() { o.in.Cards["c1"] = *p })
 	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: p}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,7 @@ func (o *office) view(user, id string) fakeslack.View {
 	return fakeslack.View{}
 }
 
-// Edit opens a form that shows the arguments, without the store; what is filled in
+// Edit opens a form that shows the arguments; what is filled in
 // is put with the digest of what was shown. What is wrong with it is said in the form,
 // which stays open.
 func TestEditForm(t *testing.T) {
@@ -92,8 +93,8 @@ func TestEditForm(t *testing.T) {
 	}
 }
 
-// A process that did not draw the card asks the store; where that does not answer, or
-// the approval is over, whoever clicked is told so, alone.
+// The form shows the card as it is now; where the store does not answer, or the approval
+// is over, whoever clicked is told so, alone.
 func TestEditElsewhere(t *testing.T) {
 	o, in, th, at := editing(t, editCard(`{"env":"prod"}`))
 	told := func(what string) {
@@ -105,7 +106,6 @@ func TestEditElsewhere(t *testing.T) {
 			t.Errorf("told %+v, want %q", e, what)
 		}
 	}
-	o.a.Cards.Drew(th, &chat.Approval{Call: "c1", Outcome: chat.Expired}) // and so it is forgotten
 	in.Do(func() { in.Fail = errors.New("the store is away") })
 	told(front.Away)
 	newer := editCard(`{"env":"staging"}`)

@@ -252,7 +252,7 @@ func TestSignsAtOnce(t *testing.T) {
 		for i := range 32 {
 			th := thread(general, fmt.Sprintf("1795614447.%06d", i))
 			a.working.ours.Add(th)
-			a.Sign(th, chat.Work{What: "Thinking"})
+			a.Working(th, chat.Work{What: "Thinking"})
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()

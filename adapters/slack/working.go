@@ -70,8 +70,8 @@ func newWorking() *working {
 	return &working{at: map[chat.ThreadID]*sign{}, ctx: ctx, stop: stop}
 }
 
-// Sign shows what the bot does now.
-func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
+// Working shows what the bot does now.
+func (a *Adapter) Working(thread chat.ThreadID, now chat.Work) {
 	w := a.working
 	w.mu.Lock()
 	defer w.mu.Unlock()

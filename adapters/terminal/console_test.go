@@ -477,6 +477,7 @@ func TestLiveCode(t *testing.T) {
 		s := sit(t, 90, Options{}, "")
 		p := approval("c1", "deploy {}")
 		p.Ways, p.Digest = []chat.Way{chat.ByCode}, "0123456789abcdef"
+		s.bot.Cards["c1"] = p
 		if _, err := s.a.Post(t.Context(), Thread, chat.Post{Key: "ask/c1", Approval: &p}, false); err != nil {
 			t.Fatal(err)
 		}
@@ -521,6 +522,7 @@ func TestCodeLines(t *testing.T) {
 			a := start(b, Options{In: strings.NewReader("y\n123456\n"), Out: &out, Screen: Screen{Prompt: prompt}})
 			p := approval("c1", "deploy {}")
 			p.Ways, p.Digest = []chat.Way{chat.ByCode}, "0123"
+			b.Cards["c1"] = p
 			_, _ = a.Post(t.Context(), Thread, chat.Post{Key: "ask/c1", Approval: &p}, false)
 			ctx, stop := context.WithCancel(t.Context())
 			go func() { _ = a.Run(ctx) }()

@@ -80,8 +80,8 @@ func (w wire) Mark(_ context.Context, ref chat.MessageRef, emoji string, _ outbo
 	return nil
 }
 
-// Only tells the person something; there is nobody else to hear it.
-func (w wire) Only(_ context.Context, _ chat.ThreadID, _ chat.User, _ chat.MessageRef, text string) error {
+// Whisper tells the person something; there is nobody else to hear it.
+func (w wire) Whisper(_ context.Context, _ chat.ThreadID, _ chat.User, _ chat.MessageRef, text string) error {
 	w.a.mu.Lock()
 	defer w.a.mu.Unlock()
 	defer w.a.wake()
@@ -89,11 +89,11 @@ func (w wire) Only(_ context.Context, _ chat.ThreadID, _ chat.User, _ chat.Messa
 	return w.a.print(aside(text))
 }
 
-// Sign shows what the bot does. It is also how the adapter knows when the bot is at
+// Working shows what the bot does. It is also how the adapter knows when the bot is at
 // rest, see gate: at work when the run takes something in, and no longer when it lets the
 // thread go, after everything is posted. It waits for a screen that takes no output
 // (Ctrl-S), as everything here does; there is no other thread to hold up.
-func (w wire) Sign(_ chat.ThreadID, doing chat.Work) {
+func (w wire) Working(_ chat.ThreadID, doing chat.Work) {
 	a := w.a
 	a.mu.Lock()
 	defer a.mu.Unlock()

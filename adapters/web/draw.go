@@ -68,8 +68,8 @@ func (a *Adapter) Mark(_ context.Context, ref chat.MessageRef, emoji string, _ o
 	return nil
 }
 
-// Only shows something to one person.
-func (a *Adapter) Only(_ context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
+// Whisper shows something to one person.
+func (a *Adapter) Whisper(_ context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
 	ref := postRef(thread, "whisper/"+newID())
 	p := chat.Post{Text: &chat.Text{Markdown: text, Notice: true}}
 	a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p, only: to.ID})
@@ -88,5 +88,5 @@ func (a *Adapter) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about
 	return nil
 }
 
-// Sign shows what the bot does now.
-func (a *Adapter) Sign(thread chat.ThreadID, w chat.Work) { a.board.work(thread, w) }
+// Working shows what the bot does now.
+func (a *Adapter) Working(thread chat.ThreadID, w chat.Work) { a.board.work(thread, w) }

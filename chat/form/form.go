@@ -48,6 +48,9 @@ type Option struct{ Label, Value string }
 // Ticked is the value of a ticked box; an unticked one has "".
 const Ticked = "true"
 
+// AgainLabel is on the button that opens the form of a call of a turn that is over.
+const AgainLabel = "Edit and run again"
+
 // leftOut is the option of an argument that is not there.
 const leftOut = "-"
 
