@@ -37,7 +37,7 @@ func (s *Store) hide(ctx context.Context, c *change) (err error) {
 func (s *Store) personKey(ctx context.Context, id string) (key []byte, err error) {
 	shard := shardOf("people", id)
 	people := s.keys.own(shard, "people")
-	err = s.retry(ctx, shard, retryBriefly, func() error {
+	err = s.retry(ctx, shard, briefly, func() error {
 		key, err = s.cmd.HGet(ctx, people, id).Bytes()
 		if errors.Is(err, redis.Nil) {
 			if err = s.cmd.HSetNX(ctx, people, id, memory.NewKey()).Err(); err == nil {
@@ -52,7 +52,7 @@ func (s *Store) personKey(ctx context.Context, id string) (key []byte, err error
 // Unname implements [memory.People].
 func (s *Store) Unname(ctx context.Context, id string) error {
 	shard := shardOf("people", id)
-	err := s.retry(ctx, shard, retryBriefly, func() error { return s.cmd.HDel(ctx, s.keys.own(shard, "people"), id).Err() })
+	err := s.retry(ctx, shard, briefly, func() error { return s.cmd.HDel(ctx, s.keys.own(shard, "people"), id).Err() })
 	return memory.Doing("destroy the key of a pseudonym", err)
 }
 

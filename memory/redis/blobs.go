@@ -84,7 +84,7 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 	}
 	// Without a retry: a lost answer would be counted twice.
 	var v int64
-	err := s.retry(ctx, shard, retryNever, func() (err error) {
+	err := s.retry(ctx, shard, once, func() (err error) {
 		v, err = countScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, n, max(ttl.Milliseconds(), 1)).Int64()
 		return err
 	})

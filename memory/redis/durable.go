@@ -27,53 +27,35 @@ const replicaGrace = 30 * time.Second
 
 // replicas says how many replicas must confirm a durable write.
 type replicas struct {
-	wanted int // from the URL; -1: one, if there is any or was just now
-
-	mu       sync.Mutex
-	lastSeen map[string]time.Time // by server: when it last had one
+	wanted   int      // from the URL; -1: one, if there is any or was just now
+	lastSeen sync.Map // by server: when it last had one, as [time.Time]
 }
 
 func (r *replicas) need(server string) int {
-	if r.wanted >= 0 {
-		return r.wanted
+	if _, has := r.lastSeen.Load(server); r.wanted < 0 && has {
+		return 1
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lastSeen[server].IsZero() {
-		return 0
-	}
-	return 1
+	return max(r.wanted, 0)
 }
 
 // noteSeen notes that a server has replicas.
-func (r *replicas) noteSeen(server string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lastSeen[server] = time.Now()
-}
+func (r *replicas) noteSeen(server string) { r.lastSeen.Store(server, time.Now()) }
 
 // lostFor says how long a server has had no replicas.
 func (r *replicas) lostFor(server string) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return time.Since(r.lastSeen[server])
-}
-
-// noteNone notes that a server is meant to have none.
-func (r *replicas) noteNone(server string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.lastSeen, server)
+	seen, _ := r.lastSeen.Load(server)
+	last, _ := seen.(time.Time)
+	return time.Since(last)
 }
 
 // runDurably runs a script and waits until replicas have its writes. Acknowledged
 // events and started side effects must survive the loss of the server.
 func (s *Store) runDurably(ctx context.Context, script *redis.Script, shard int, args ...any) (out any, err error) {
-	return s.durably(ctx, retryBriefly, script, shard, args...)
+	return s.durably(ctx, briefly, script, shard, args...)
 }
 
-func (s *Store) durably(ctx context.Context, patient retryPolicy, script *redis.Script, shard int, args ...any) (out any, err error) {
-	err = s.retry(ctx, shard, patient, func() error {
+func (s *Store) durably(ctx context.Context, most int, script *redis.Script, shard int, args ...any) (out any, err error) {
+	err = s.retry(ctx, shard, most, func() error {
 		var c *redis.Client
 		if c, err = s.master(ctx, shard); err != nil {
 			return err
@@ -88,7 +70,7 @@ func (s *Store) durably(ctx context.Context, patient retryPolicy, script *redis.
 		case err == nil:
 			s.replicas.noteSeen(serverOf(c))
 		case errors.Is(err, errReplicas) && s.hasNoReplicas(ctx, c, err):
-			s.replicas.noteNone(serverOf(c))
+			s.replicas.lastSeen.Delete(serverOf(c))
 			s.log.Warn("redis: the server has no replicas any more; nothing waits for them", "server", serverOf(c))
 			err = nil
 		case strings.HasPrefix(err.Error(), "MOVED"):

@@ -14,7 +14,7 @@ const format = 5
 
 // formatOf reads a shard's format; 0: the shard is empty.
 func (l *link) formatOf(ctx context.Context, shard int) (have int, err error) {
-	err = l.retry(ctx, shard, retryBriefly, func() (err error) {
+	err = l.retry(ctx, shard, briefly, func() (err error) {
 		have, err = l.cmd.Get(ctx, l.keys.own(shard, "format")).Int()
 		if !errors.Is(err, redis.Nil) {
 			return err

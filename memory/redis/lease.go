@@ -16,9 +16,8 @@ import (
 // Self implements [memory.Store].
 func (s *Store) Self() string { return s.words.self }
 
-// Silent implements [memory.Store]. A process beats in a shard while it holds or runs a
-// thread there. So a process that was never heard there is gone, or never began
-// anything there.
+// Silent implements [memory.Store]. A process beats in every shard as long as it lives.
+// So a process that was never heard there is gone.
 func (s *Store) Silent(ctx context.Context, thread chat.ThreadID, process string) (time.Duration, error) {
 	if process == s.words.self {
 		return 0, nil
@@ -35,20 +34,12 @@ func (s *Store) Silent(ctx context.Context, thread chat.ThreadID, process string
 	return s.shards[shard].heard(time.Duration(ms) * time.Millisecond), nil
 }
 
-// idleBeat is the interval of beats in a shard without threads of this process.
-const idleBeat = time.Minute
-
-// beat reports this process as alive and renews its leases, a few times in the length
-// of a lease. Each shard has its own timer, so a stalled server delays no other.
+// beat reports this process as alive, renews its leases and reads the next deadlines, which
+// other processes may have set: a few times in the length of a lease.
 func (s *Store) beat(ctx context.Context) {
 	for {
 		var wg sync.WaitGroup
-		var idle []int
 		for i, runs := range s.held.list() {
-			if len(runs) == 0 && !s.shards[i].wantsBeat() {
-				idle = append(idle, i)
-				continue
-			}
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, s.lease/4)
 				defer cancel()
@@ -64,7 +55,6 @@ func (s *Store) beat(ctx context.Context) {
 				s.logAway(i, err)
 			})
 		}
-		s.poll(ctx, idle)
 		wg.Wait()
 		if sleep(ctx, min(s.lease/3, pollEvery)) != nil {
 			return
@@ -79,32 +69,6 @@ func (s *Store) logAway(i int, err error) {
 		s.log.Warn("redis: leases can't be renewed", "shard", i, "error", err)
 	case err == nil && was:
 		s.log.Info("redis: leases are renewed again", "shard", i)
-	}
-}
-
-// poll reads the next deadline of each shard, which other processes may have set.
-func (s *Store) poll(ctx context.Context, these []int) {
-	if len(these) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.lease/4)
-	defer cancel()
-	heads := make([]*redis.ZSliceCmd, len(these))
-	// Each command has its own error.
-	_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, shard := range these {
-			heads[i] = p.ZRangeWithScores(ctx, s.keys.own(shard, "due"), 0, 0)
-		}
-		return nil
-	})
-	for i, head := range heads {
-		z, err := head.Result()
-		switch {
-		case err != nil && isBroken(err):
-			s.noteTrouble(ctx, these[i], err)
-		case err == nil && len(z) > 0:
-			s.deadlines.note(these[i], int64(z[0].Score))
-		}
 	}
 }
 
@@ -168,7 +132,6 @@ func (s *Store) doubts(shard int, asked moment) func() bool {
 // back older.
 func (s *Store) noteBeat(i int, now, before int64) {
 	sh := &s.shards[i]
-	sh.beatAt.Store(time.Now().UnixNano())
 	if last := sh.beaten.Swap(now); before < last {
 		s.reportOlder(i, "it forgot a beat of this process", "")
 	}

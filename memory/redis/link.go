@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -39,43 +40,28 @@ func (a address) link(o Options) *link {
 
 // run runs a script on a shard, and again if the answer may have been lost.
 func (l *link) run(ctx context.Context, script *redis.Script, shard int, args ...any) (out any, err error) {
-	err = l.retry(ctx, shard, retryBriefly, func() error {
+	err = l.retry(ctx, shard, briefly, func() error {
 		out, err = script.Run(ctx, l.cmd, []string{l.keys.tag(shard)}, args...).Result()
 		return err
 	})
 	return out, err
 }
 
-// retryPolicy gives the pause before the nth attempt; done when there is none.
-type retryPolicy func(n int) (pause time.Duration, done bool)
-
+// pauses stand before the attempts of a call; the last one stands before all later ones.
 var pauses = []time.Duration{0, 5 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond}
 
-// retryBriefly is for callers with something better to do than to wait.
-func retryBriefly(n int) (time.Duration, bool) {
-	if n >= len(pauses) {
-		return 0, true
-	}
-	return pauses[n], false
-}
-
-// retryForever is for calls that only their context ends.
-func retryForever(n int) (time.Duration, bool) {
-	return pauses[min(n, len(pauses)-1)], false
-}
-
-func retryNever(n int) (time.Duration, bool) { return 0, n > 0 }
+// How often a call is tried.
+const (
+	once    = 1           // it must not happen twice
+	briefly = 4           // its caller has something better to do than to wait
+	forever = math.MaxInt // only its context ends it
+)
 
 // retry calls f again while a server is away for a moment: a connection broke, the
 // server restarts, or another one takes its place. Repeating f must be harmless.
-func (l *link) retry(ctx context.Context, shard int, patient retryPolicy, f func() error) error {
-	var err error
-	for n := 0; ; n++ {
-		pause, done := patient(n)
-		if done {
-			return err
-		}
-		if sleep(ctx, pause) != nil {
+func (l *link) retry(ctx context.Context, shard, most int, f func() error) (err error) {
+	for n := range most {
+		if sleep(ctx, pauses[min(n, len(pauses)-1)]) != nil {
 			return errors.Join(err, ctx.Err())
 		}
 		err = l.withFormat(ctx, shard, f)
@@ -87,6 +73,7 @@ func (l *link) retry(ctx context.Context, shard int, patient retryPolicy, f func
 		}
 		l.noteTrouble(ctx, shard, err)
 	}
+	return err
 }
 
 // withFormat calls f, and again if the shard has no format any more: its server lost

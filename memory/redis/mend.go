@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -27,22 +26,6 @@ type shard struct {
 	away    atomic.Bool            // logged as away
 	older   atomic.Int64           // when it was logged as older, in our Unix nanoseconds
 	mend    atomic.Bool            // missed threads must be looked for
-	beatAt  atomic.Int64           // when that was, in our own Unix nanoseconds
-	begun   atomic.Int64           // until when a call of this process may run there, likewise
-}
-
-// wantsBeat says whether the shard needs beats although this process holds nothing
-// there.
-func (s *shard) wantsBeat() bool {
-	now := time.Now()
-	return s.suspect.Load() || now.UnixNano() < s.begun.Load() || now.Sub(time.Unix(0, s.beatAt.Load())) > idleBeat
-}
-
-// began notes a call that begins, with its time limit; 0: unlimited.
-func (s *shard) began(within time.Duration) {
-	until := time.Now().Add(cmp.Or(within, time.Hour) + time.Minute).UnixNano()
-	for old := s.begun.Load(); old < until && !s.begun.CompareAndSwap(old, until); old = s.begun.Load() {
-	}
 }
 
 func (s *shard) shaken() {

@@ -12,7 +12,7 @@ import (
 // Note implements [memory.Notes].
 func (s *Store) Note(ctx context.Context, name string, value []byte) error {
 	key := s.keys.key(shardOf("", name), "note", name)
-	err := s.retry(ctx, shardOf("", name), retryBriefly, func() error {
+	err := s.retry(ctx, shardOf("", name), briefly, func() error {
 		if len(value) == 0 {
 			return s.cmd.Del(ctx, key).Err()
 		}
@@ -24,7 +24,7 @@ func (s *Store) Note(ctx context.Context, name string, value []byte) error {
 // Swap implements [memory.Notes].
 func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done bool, err error) {
 	shard := shardOf("", name)
-	err = s.retry(ctx, shard, retryBriefly, func() (err error) {
+	err = s.retry(ctx, shard, briefly, func() (err error) {
 		done, err = swapScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, old, value).Bool()
 		return err
 	})
@@ -33,7 +33,7 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done 
 
 // Noted implements [memory.Notes].
 func (l *link) Noted(ctx context.Context, name string) (value []byte, err error) {
-	err = l.retry(ctx, shardOf("", name), retryBriefly, func() error {
+	err = l.retry(ctx, shardOf("", name), briefly, func() error {
 		value, err = l.cmd.Get(ctx, l.keys.key(shardOf("", name), "note", name)).Bytes()
 		if errors.Is(err, redis.Nil) {
 			value, err = nil, nil

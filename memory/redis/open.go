@@ -128,7 +128,7 @@ func newStore(a address, o Options) *Store {
 	if s.lease <= 0 {
 		s.lease = defaultLease
 	}
-	s.replicas.wanted, s.replicas.lastSeen = a.replicas, map[string]time.Time{}
+	s.replicas.wanted = a.replicas
 	s.trouble = func(shard int) { s.shards[shard].shaken() }
 	s.held.init()
 	s.deadlines.init()
@@ -171,27 +171,11 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 	for _, line := range c.lines {
 		s.log.Warn("redis: risk in a server's settings", "risk", line)
 	}
-	if err := s.loadScripts(ctx); err != nil {
-		return err
-	}
 	return s.eachShard(ctx, func(ctx context.Context, i int) error {
 		if err := s.beatShard(ctx, i, nil); err != nil {
 			return err
 		}
 		return s.takeOver(ctx, i, o)
-	})
-}
-
-// loadScripts sends the scripts, so that the first calls are as quick as later ones. A
-// server that forgot them gets them again with the next call.
-func (s *Store) loadScripts(ctx context.Context) error {
-	return s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
-		for _, script := range allScripts { // not in a pipeline: Load reads the answer at once
-			if err := script.Load(ctx, c).Err(); err != nil {
-				return fmt.Errorf("load scripts: %w", err)
-			}
-		}
-		return nil
 	})
 }
 

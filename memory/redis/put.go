@@ -84,7 +84,7 @@ func (s *Store) putEntry(ctx context.Context, p putArgs, body memory.Body) (fres
 	for _, id := range p.ids {
 		args = append(args, id)
 	}
-	r := newReply(s.durably(ctx, retryForever, putScript, p.shard, args...))
+	r := newReply(s.durably(ctx, forever, putScript, p.shard, args...))
 	state := r.int()
 	if r.err == nil && state == 2 {
 		elsewhere = r.text()
@@ -109,7 +109,7 @@ func (s *Store) Refer(ctx context.Context, ref chat.MessageRef, thread chat.Thre
 	defer cancel()
 	shard, target := shardOf(ref.Platform, ref.Channel), ref.String()
 	for sent := 0; ; {
-		r := newReply(s.durably(ctx, retryForever, referScript, shard, target, thread.String(), memory.ReferTTL.Milliseconds(), sent))
+		r := newReply(s.durably(ctx, forever, referScript, shard, target, thread.String(), memory.ReferTTL.Milliseconds(), sent))
 		waiting := r.strings()
 		if r.err != nil {
 			return fmt.Errorf("refer to a thread: %w", r.err)

@@ -182,11 +182,6 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	for _, b := range bodies {
-		if started, ok := b.(memory.Started); ok {
-			s.shards[h.shard].began(started.Within)
-		}
-	}
 	number := h.callNumber(s.words, what, c.entries)
 	r, err := s.compare(ctx, h, c, func(audit []string) (any, error) {
 		send, me := s.run, ""

@@ -40,11 +40,6 @@ var (
 	readScript  = load("read", "")
 	probeScript = load("probe", "")
 	pingScript  = load("ping", "")
-
-	allScripts = []*redis.Script{
-		putScript, referScript, claimScript, commitScript, handoffScript, giveBackScript,
-		beatScript, sweepScript, readScript, blobScript, silentScript,
-	}
 )
 
 // guard keeps a script from a shard of another format: a later build wrote it, or its
