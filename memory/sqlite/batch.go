@@ -16,108 +16,67 @@ const maxBatch = 256
 // runWriter commits waiting operations until the store is closed and none is left.
 func (s *Store) runWriter() {
 	for s.waitForOps() {
-		s.pauseFor(s.writePending())
-	}
-}
-
-// writePending commits the waiting operations, and returns the pause before the next
-// try.
-func (s *Store) writePending() time.Duration {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if waits, _ := s.ops.state(); !waits { // another goroutine wrote it
-		return 0
-	}
-	s.commitPending()
-	s.purge.runIfDue(s)
-	return s.health.pause
-}
-
-// pauseFor waits, at most until the store is closed.
-func (s *Store) pauseFor(pause time.Duration) {
-	if pause == 0 {
-		return
-	}
-	select {
-	case <-time.After(pause):
-	case <-s.closed:
+		// An empty transaction, such as a sweep's, does not prove that a failing store works
+		// again.
+		if wrote, err := s.batch(); err != nil || wrote || !s.health.failing {
+			s.health.note(s.log, err)
+		}
+		s.moveLog()
+		s.purge.runIfDue(s)
+		if s.health.failing {
+			select {
+			case <-time.After(s.health.pause):
+			case <-s.closed:
+			}
+		}
 	}
 }
 
 // waitForOps blocks until an operation waits; false when none will come. Meanwhile it
-// empties the write-ahead log when that is due.
+// looks after the files and empties the write-ahead log, when that is due.
 func (s *Store) waitForOps() bool {
 	for {
-		waits, closed := s.ops.state()
-		if waits || closed {
-			return waits
+		waiting, closed := s.ops.state()
+		if waiting > 0 || closed {
+			return waiting > 0
 		}
-		s.writing.Lock()
-		purge := s.purge.due()
 		var check <-chan time.Time
-		if s.w.unmoved > 0 {
+		if s.purge.requested || s.w.unmoved > 0 {
 			check = time.After(checkEvery)
 		}
-		s.writing.Unlock()
 		select {
 		case <-s.ops.more:
-		case <-purge:
-			s.writing.Lock()
-			s.purge.runIfDue(s)
-			s.writing.Unlock()
 		case <-check:
-			s.writing.Lock()
 			if err := s.checkFiles(); err != nil {
 				s.health.note(s.log, err)
 			}
-			s.writing.Unlock()
+			s.purge.runIfDue(s)
 		}
 	}
 }
 
 // checkEvery is how often an idle store looks after its files, while the log holds more
-// than the file.
+// than the file or erased text.
 const checkEvery = time.Second
 
-// tryWriteHere writes an operation in its caller's goroutine, if no other operation
-// waits and the store is healthy. Handing it to the writer and back costs as much as
-// writing it.
-func (s *Store) tryWriteHere(o *op) bool {
-	if !s.writing.TryLock() {
-		return false
+func (s *Store) begin() error {
+	if err := s.checkFiles(); err != nil {
+		return err
 	}
-	defer s.writing.Unlock()
-	if s.health.failing || !s.ops.addIfEmpty(o) {
-		return false
-	}
-	s.commitPending()
-	if s.purge.requested {
-		s.ops.ring()
-	}
-	return true
-}
-
-// commitPending commits the waiting operations, and notes whether the store takes
-// writes. An empty transaction, such as a sweep's, does not prove that a failing store
-// works again.
-func (s *Store) commitPending() {
-	if wrote, err := s.batch(); err != nil || wrote || !s.health.failing {
-		s.health.note(s.log, err)
-	}
-	s.moveLog()
+	return s.w.begin()
 }
 
 // batch commits waiting operations as one transaction, and says whether it wrote
 // anything. An error means that the store takes no writes. It takes operations only
 // once the transaction has begun, so that their callers can still withdraw them.
 func (s *Store) batch() (wrote bool, err error) {
-	n := s.ops.waiting()
-	if err = s.checkFiles(); err == nil {
-		err = s.w.begin()
-	}
-	if err != nil {
+	n, _ := s.ops.state()
+	if err = s.begin(); err != nil {
 		_ = s.w.rollback() // an earlier rollback may have failed
-		s.refuse(err)
+		for o := s.ops.next(); o != nil; o = s.ops.next() {
+			o.err = err
+			o.finish()
+		}
 		return false, err
 	}
 	var ops []*op
@@ -151,15 +110,7 @@ func (w *writer) perform(o *op) {
 }
 
 // ping writes and changes nothing.
-func ping(w *writer) { w.exec("UPDATE number SET value = 1 - value WHERE name = 'ping'") }
-
-// refuse fails all waiting operations, because no transaction can begin.
-func (s *Store) refuse(err error) {
-	for o := s.ops.next(); o != nil; o = s.ops.next() {
-		o.err = err
-		o.finish()
-	}
-}
+const ping = "UPDATE number SET value = 1 - value WHERE name = 'ping'"
 
 // salvage rolls a transaction back in which an operation failed, or which failed itself.
 // It runs each operation in a transaction of its own: a file that does not fit on the
@@ -177,13 +128,10 @@ func (s *Store) salvage(ops []*op, err error) (wrote bool, trouble error) {
 }
 
 func (s *Store) runAlone(o *op) {
-	if o.err = s.checkFiles(); o.err == nil {
-		o.err = s.w.begin()
+	if o.err = s.begin(); o.err == nil {
+		s.w.perform(o)
 	}
-	if o.err != nil {
-		return
-	}
-	if s.w.perform(o); o.err == nil {
+	if o.err == nil {
 		o.err = s.w.commit()
 	}
 	if o.err != nil {
@@ -195,9 +143,8 @@ func (s *Store) runAlone(o *op) {
 // refused one.
 func answer(ops []*op) (wrote bool, trouble error) {
 	for _, o := range ops {
-		if o.err == nil {
-			wrote = wrote || o.wrote
-		} else if isFileError(o.err) {
+		wrote = wrote || o.err == nil && o.wrote
+		if isFileError(o.err) {
 			trouble = o.err
 		}
 		o.finish()
@@ -231,7 +178,7 @@ func isFileError(err error) bool {
 	return false
 }
 
-// health says whether the store takes writes. Store.writing guards it.
+// health says whether the store takes writes. It belongs to the writer.
 type health struct {
 	failing bool
 	pause   time.Duration

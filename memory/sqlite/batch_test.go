@@ -73,7 +73,7 @@ func TestCloseBesideWriters(t *testing.T) {
 			for n := 0; ; n++ {
 				err := s.do(context.Background(), "ping", func(w *writer) {
 					late.Add(closed.Load())
-					ping(w)
+					w.exec(ping)
 				})
 				if n == 0 {
 					wrote.Done()

@@ -71,7 +71,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	nothing := func(*writer) {} // as a sweep that finds nothing
 	grow := func(w *writer) {
-		ping(w)
+		w.exec(ping)
 		w.exec("CREATE TABLE big AS SELECT zeroblob(1000000)")
 	}
 	if errs := together(t, s, nothing, grow); errs[0] != nil || errs[1] == nil {

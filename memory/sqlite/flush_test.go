@@ -261,9 +261,9 @@ func (c *cache) begin(t *testing.T, checkpoint int) *Store {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.writing.Lock()
-	s.maxFrames = checkpoint
-	s.writing.Unlock()
+	if err := s.do(t.Context(), "set", func(*writer) { s.maxFrames = checkpoint }); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -401,9 +401,9 @@ func TestFlushFailsOfACommit(t *testing.T) {
 	c := (&cache{files: map[string]*cached{}}).next(t, true)
 	var said lines
 	s := c.begin(t, maxFrames)
-	s.writing.Lock()
-	s.log = said.logger()
-	s.writing.Unlock()
+	if err := s.do(t.Context(), "set", func(*writer) { s.log = said.logger() }); err != nil {
+		t.Fatal(err)
+	}
 	mustPut(t, s, "a", message("m1", "hi"))
 	run := mustNext(t, s)
 	c.mu.Lock()
@@ -421,8 +421,7 @@ func TestFlushFailsOfACommit(t *testing.T) {
 	if log, err := s.Read(t.Context(), run.Thread); err != nil || len(log) != 2 {
 		t.Errorf("%d entries, %v, want the message and the call", len(log), err)
 	}
-	s.writing.Lock() // it is said once the callers have their answers
-	defer s.writing.Unlock()
+	mustClose(t, s) // it is said once the callers have their answers
 	if said.count("opened anew") != 1 || said.count("takes no writes") != 1 || said.count("takes writes again") != 1 {
 		t.Errorf("said %q", said.buf.String())
 	}

@@ -41,17 +41,6 @@ func (m *mailbox) add(o *op) bool {
 	return true
 }
 
-// addIfEmpty queues an operation that its caller writes itself, if no other one waits.
-func (m *mailbox) addIfEmpty(o *op) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed || len(m.ops) > 0 {
-		return false
-	}
-	m.ops = append(m.ops, o)
-	return true
-}
-
 // ring wakes the writer.
 func (m *mailbox) ring() {
 	select {
@@ -84,17 +73,11 @@ func (m *mailbox) withdraw(o *op) bool {
 	return i >= 0
 }
 
-func (m *mailbox) waiting() int {
+// state says how many operations wait, and whether the mailbox is closed.
+func (m *mailbox) state() (waiting int, closed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.ops)
-}
-
-// state says whether an operation waits, and whether the mailbox is closed.
-func (m *mailbox) state() (waits, closed bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.ops) > 0, m.closed
+	return len(m.ops), m.closed
 }
 
 func (m *mailbox) close() {
@@ -104,17 +87,14 @@ func (m *mailbox) close() {
 	m.ring()
 }
 
-// submit writes an operation, or hands it to the writer and waits. An error means that
-// nothing was done: submit withdraws an operation that the writer does not have, and
-// waits for the others.
+// submit hands an operation to the writer and waits. An error means that nothing was
+// done: submit withdraws an operation that the writer does not have, and waits for the
+// others.
 func (s *Store) submit(ctx context.Context, o *op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	o.done = make(chan struct{})
-	if s.tryWriteHere(o) {
-		return o.err
-	}
 	if !s.ops.add(o) {
 		return memory.ErrFenced
 	}

@@ -3,11 +3,10 @@
 // and the kernel drops that lock when the process dies. So the holders of threads
 // are known in memory, and a new process takes over everything at once.
 //
-// One goroutine writes at a time. It commits all waiting operations as one
-// transaction with one fsync. So an acknowledged event survives a power cut, and
-// many threads share the cost. If only one operation waits, its caller's goroutine
-// writes it. One failed operation does not fail the others, and no call returns
-// before the fsync.
+// One goroutine writes. It commits all waiting operations as one transaction with one
+// fsync. So an acknowledged event survives a power cut, and many threads share the
+// cost. One failed operation does not fail the others, and no call returns before the
+// fsync.
 //
 // A claim writes nothing. Entries of the inbox get their place in the log with the
 // first commit of the run that saw them.
@@ -54,9 +53,9 @@ type Options struct {
 type Store struct {
 	reader
 	w        *writer
-	lock     *os.File // guarded by writing
+	lock     *os.File
 	identity fileIdentity
-	taken    bool // another process took the file; guarded by writing
+	taken    bool // another process took the file
 	log      *slog.Logger
 	now      func() time.Time
 	self     string
@@ -69,12 +68,11 @@ type Store struct {
 	quota      memory.Quota
 	sweepEvery time.Duration
 
-	recent  *recent.Logs
-	queue   queue
-	ops     mailbox
-	writing sync.Mutex // held by the goroutine that writes
-	health  health
-	purge   purge
+	recent *recent.Logs
+	queue  queue
+	ops    mailbox
+	health health
+	purge  purge
 
 	dirty  chan struct{} // wakes the sweep for rubbish
 	closed chan struct{}
@@ -228,7 +226,7 @@ func (s *Store) Silent(_ context.Context, _ chat.ThreadID, process string) (time
 // Ping implements memory.Store. What is not committed never reaches the disk, so
 // it commits a page.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.do(ctx, "the store takes no writes", ping)
+	return s.do(ctx, "the store takes no writes", func(w *writer) { w.exec(ping) })
 }
 
 // Close implements memory.Store. Held runs are lost; their commits stay.
@@ -239,8 +237,6 @@ func (s *Store) Close() error {
 		s.ops.close()
 		s.queue.close()
 		s.done.Wait()
-		s.writing.Lock() // a caller may write its own operation
-		defer s.writing.Unlock()
 		if s.w.unsaved {
 			s.save(s.identity.away())
 		}

@@ -8,37 +8,21 @@ import (
 
 // purge empties the write-ahead log after an erasure, since the log still holds the
 // erased text. It can't while another process reads the file, so it tries again; no
-// caller waits for it. Store.writing guards it.
+// caller waits for it. It belongs to the writer.
 type purge struct {
 	requested bool
-	warned    bool
+	failed    int // tries
 	notBefore time.Time
-	pause     time.Duration
-	timer     *time.Timer
 }
 
-// purgeWait is the wait for readers of this process. A failed purge is tried again
-// after a pause that grows; above sayPurge it is logged.
+// purgeWait is the wait for readers of this process. A failed purge is tried again in a
+// while; after so many tries it is logged.
 const (
-	purgeWait         = 20 // ms
-	sayPurge          = time.Second
-	firstPurgePause   = 200 * time.Millisecond
-	longestPurgePause = time.Minute
+	purgeWait = 20 // ms
+	sayPurge  = 3
 )
 
 func (p *purge) request() { p.requested, p.notBefore = true, time.Time{} }
-
-// due receives at the next try; nil if none is requested.
-func (p *purge) due() <-chan time.Time {
-	if !p.requested {
-		return nil
-	}
-	if p.timer == nil {
-		p.timer = time.NewTimer(0)
-	}
-	p.timer.Reset(time.Until(p.notBefore))
-	return p.timer.C
-}
 
 func (p *purge) runIfDue(s *Store) {
 	if !p.requested || s.w.broken != nil || time.Now().Before(p.notBefore) {
@@ -46,16 +30,14 @@ func (p *purge) runIfDue(s *Store) {
 	}
 	err := s.w.checkpoint()
 	if err == nil {
-		if p.warned {
+		if p.failed >= sayPurge {
 			s.log.Info("erased text is gone from the write-ahead log")
 		}
-		*p = purge{timer: p.timer}
+		*p = purge{}
 		return
 	}
-	p.pause = min(max(2*p.pause, firstPurgePause), longestPurgePause)
-	p.notBefore = time.Now().Add(p.pause)
-	if !p.warned && p.pause > sayPurge {
-		p.warned = true
+	p.notBefore = time.Now().Add(checkEvery / 2)
+	if p.failed++; p.failed == sayPurge {
 		s.log.Warn("erased text is still in the write-ahead log; trying again", "error", err)
 	}
 }

@@ -54,7 +54,7 @@ func (s *Store) moveLog() {
 	}
 }
 
-// reopen replaces all connections. The caller holds s.writing.
+// reopen replaces all connections.
 func (s *Store) reopen() error {
 	s.reader.mu.Lock()
 	why := s.w.broken

@@ -48,8 +48,7 @@ func (p *fileIdentity) away() (names []string) {
 
 // checkFiles says whether this process may write: the files are in their places, the
 // lock is its own, and no flush failed. It mends, if it can. After another process had
-// the file, this one's knowledge of it is wrong, and it never writes again. The caller
-// holds s.writing.
+// the file, this one's knowledge of it is wrong, and it never writes again.
 func (s *Store) checkFiles() error {
 	if s.taken {
 		return ErrInUse
