@@ -10,7 +10,6 @@ import (
 
 	"nod/agent"
 	"nod/agent/do"
-	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -386,7 +385,6 @@ func (d *driver) write(rest *do.Wait, bodies ...memory.Body) error {
 	own := d.held.Log[from : from+len(bodies)]
 	if !d.released || !kept { // otherwise the next claimer may have it by now
 		d.log.Append(d.held.Log[from:]...)
-		d.Standings.tell(d.thread, view.Standing(d.log.Thread), d.log.Thread.Last)
 		d.questions.hear(d.log)
 	}
 	d.pending, d.mail, d.decided = nil, false, nil

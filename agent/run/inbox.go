@@ -31,9 +31,6 @@ type Inbox struct {
 	// Emoji are the ones that can mean something, in normal form; reactions
 	// with others are not kept.
 	Emoji map[string]bool
-	// Standings remembers the state of threads; nil: every question reads the log
-	// again.
-	Standings *Standings
 	// Agent and Limits describe tools and today's limits to people; nil and none:
 	// nothing.
 	Agent  *agent.Agent
@@ -200,6 +197,15 @@ func (i Inbox) Steps(ctx context.Context, thread chat.ThreadID, turn string) (ch
 	}
 	steps, ok := view.StepsOf(entries, turn)
 	return steps, ok, nil
+}
+
+// Standing gives the state of a thread, with its inbox.
+func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error) {
+	tail, err := i.Store.Tail(ctx, thread, 0)
+	if err != nil {
+		return chat.Standing{}, fmt.Errorf("read thread: %w", err)
+	}
+	return view.Standing(agent.NewLog(tail.Log, agent.Claim{}).Thread, tail.Inbox...), nil
 }
 
 // Files lists the names of the files that a thread holds.

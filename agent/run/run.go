@@ -48,8 +48,6 @@ type Runner struct {
 	Held func(ctx context.Context, thread chat.ThreadID) ([]memory.Incident, error)
 	// Limits are the daily limits of usage.
 	Limits Limits
-	// Standings is told the state of threads, for its Inbox; nil: none.
-	Standings *Standings
 	// Older hears of a thread with a card that shows more than its log: the store came back
 	// older. doubted says that the log tells so already. It may block; nil: nobody does.
 	Older func(thread chat.ThreadID, doubted bool)

@@ -9,35 +9,18 @@ import (
 )
 
 // Standing says what an adapter has to know of a thread, with the entries in its inbox
-// that nobody has read. It costs only what is new in the log.
+// that nobody has read.
 func Standing(s *thread.Thread, inbox ...memory.Entry) chat.Standing {
 	st := chat.Standing{
 		Known: len(s.Folk.People) > 0 || len(s.Turns) > 0 || s.Trim.Before > 0, Running: s.Open != nil || len(s.Inbox.Waiting) > 0,
 		Horizon: s.Span.Horizon, First: s.Span.First, Last: s.Span.Last, Callers: slices.Clone(s.Folk.Callers), Muted: s.Folk.Muted,
 	}
-	return stand(st, inbox, s.Own)
-}
-
-// StillStanding is the standing of a log that did not change, with its inbox; false where
-// that takes the log.
-func StillStanding(st chat.Standing, inbox ...memory.Entry) (chat.Standing, bool) {
-	known := true
-	st.Callers = slices.Clone(st.Callers)
-	st = stand(st, inbox, func(chat.MessageRef) bool {
-		known = false
-		return false
-	})
-	return st, known
-}
-
-// stand goes on with a standing. own says whether the bot made a message.
-func stand(st chat.Standing, inbox []memory.Entry, own func(chat.MessageRef) bool) chat.Standing {
 	for _, e := range inbox {
 		switch b := e.Body.(type) {
 		case memory.Message:
 			hear(&st, b.Message)
 		case memory.Reaction:
-			st.Muted = st.Muted || thread.Mutes(b) && own(b.On)
+			st.Muted = st.Muted || thread.Mutes(b) && s.Own(b.On)
 		}
 	}
 	return st

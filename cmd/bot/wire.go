@@ -60,7 +60,6 @@ type program struct {
 	alerts   *keeper.Keeper
 
 	effects    *run.Effects
-	standings  *run.Standings
 	forgetting sync.WaitGroup
 	keeping    func() // stops to sign the audit log
 	started    time.Time
@@ -89,7 +88,7 @@ func usage(err error) error { return usageError{err} }
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	m := newMask(cfg)
 	log = masked(log, m)
-	p := &program{cfg: cfg, log: log, mask: m, meter: meter.New(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
+	p := &program{cfg: cfg, log: log, mask: m, meter: meter.New(prices(cfg)), effects: run.NewEffects(), calls: pooled(), keeping: func() {}}
 	var err error
 	if p.kit, p.agent, err = newKit(ctx, cfg, log, mcp.Briefly); err != nil {
 		return nil, err
@@ -447,14 +446,14 @@ func (p *program) inbox() run.Inbox {
 			emoji[e] = true
 		}
 	}
-	return run.Inbox{Store: p.store, Emoji: emoji, Standings: p.standings, Agent: p.agent, Limits: limits(p.cfg), Factors: factors(p.cfg, p.store)}
+	return run.Inbox{Store: p.store, Emoji: emoji, Agent: p.agent, Limits: limits(p.cfg), Factors: factors(p.cfg, p.store)}
 }
 
 // runner drives the threads of the platforms.
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
 		Effects: p.effects, Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
-		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Held: p.held, Standings: p.standings, Older: p.noticed,
+		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Held: p.held, Older: p.noticed,
 	}
 }
 
