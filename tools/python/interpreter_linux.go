@@ -191,16 +191,6 @@ func (i *interpreter) outputNow() string {
 	return i.out.text()
 }
 
-// ended says whether the sandbox is gone.
-func (i *interpreter) ended() bool {
-	select {
-	case <-i.gone:
-		return true
-	default:
-		return false
-	}
-}
-
 // status says how a sandbox ended whose answers stopped coming.
 func (i *interpreter) status() string {
 	select {

@@ -25,7 +25,7 @@ type Python struct {
 	sweeper sync.WaitGroup
 
 	calls chan struct{} // a token for each call that runs: Options.Most
-	room  sync.Mutex    // held while interpreters of others are ended
+	room  sync.Mutex    // held while interpreters that nobody uses are ended
 
 	mu       sync.Mutex
 	sessions map[string]*session // by the name of the thread's folder
@@ -36,14 +36,12 @@ type session struct {
 	// lane is held by one of the thread's calls. It waits for it before it takes a place: a
 	// thread that has many calls would leave no place to the others.
 	lane chan struct{}
-	turn chan struct{} // held by the user of i
-	i    *interpreter  // nil: none
 
-	// Under Python.mu:
-	calls int       // who hold lane or wait for it
-	users int       // who hold turn or wait for it
-	alive bool      // there is an interpreter, or is about to be
-	used  time.Time // last
+	// Under Python.mu, but while it is busy its call alone has i:
+	users int          // who hold lane or wait for it
+	busy  bool         // its call has a place
+	i     *interpreter // nil: none
+	used  time.Time    // last
 }
 
 var errClosed = errors.New("the bot stops")
@@ -132,46 +130,49 @@ func lockPart(dir string) (part string, lock *os.File, err error) {
 
 func (p *Python) threads() string { return filepath.Join(p.dir, "threads") }
 
-func newSession() *session {
-	return &session{lane: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
-}
-
-// count counts more or fewer calls and users of a thread's session, which is there as long
-// as it has any, or an interpreter.
-func (p *Python) count(name string, calls, users int) *session {
+// enter gives a thread's session to the caller alone, who has to leave it: first its
+// lane, then one of the places for calls.
+func (p *Python) enter(ctx context.Context, name string) (*session, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	s := p.sessions[name]
 	if s == nil {
-		s = newSession()
+		s = &session{lane: make(chan struct{}, 1)}
 		p.sessions[name] = s
 	}
-	s.calls += calls
-	s.users += users
-	if s.calls+s.users == 0 && !s.alive {
-		delete(p.sessions, name)
+	s.users++
+	p.mu.Unlock()
+	err := p.take(ctx, s.lane)
+	if err == nil {
+		if err = p.take(ctx, p.calls); err != nil {
+			<-s.lane
+		}
 	}
-	return s
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		s.users--
+		p.tidy(name, s)
+		return nil, err
+	}
+	s.busy = true
+	return s, nil
 }
 
-// enter gives a thread's session to the caller alone, who has to leave it: first its
-// lane, then one of the places for calls, then its interpreter.
-func (p *Python) enter(ctx context.Context, name string) (*session, error) {
-	s := p.count(name, 1, 0)
-	if err := p.take(ctx, s.lane); err != nil {
-		p.count(name, -1, 0)
-		return nil, err
+func (p *Python) leave(name string, s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	<-p.calls
+	<-s.lane
+	s.users--
+	s.busy, s.used = false, p.o.Now()
+	p.tidy(name, s)
+}
+
+// tidy forgets a session that nobody needs. The caller holds the lock.
+func (p *Python) tidy(name string, s *session) {
+	if s.users == 0 && s.i == nil {
+		delete(p.sessions, name)
 	}
-	if err := p.take(ctx, p.calls); err != nil {
-		p.next(name, s)
-		return nil, err
-	}
-	p.count(name, 0, 1)
-	if err := p.take(ctx, s.turn); err != nil {
-		p.free(name, s)
-		return nil, err
-	}
-	return s, nil
 }
 
 // take waits for room in a channel.
@@ -186,81 +187,59 @@ func (p *Python) take(ctx context.Context, room chan<- struct{}) error {
 	}
 }
 
-func (p *Python) leave(name string, s *session) {
-	<-s.turn
-	p.free(name, s)
-}
-
-// free gives a call's place back, and lets the next call of the thread have its turn.
-func (p *Python) free(name string, s *session) {
-	p.count(name, 0, -1)
-	<-p.calls
-	p.next(name, s)
-}
-
-func (p *Python) next(name string, s *session) {
-	<-s.lane
-	p.count(name, -1, 0)
-}
-
-// begin gives the session an interpreter. When there are too many, the one that
-// was not used for the longest time ends. There is one that nobody uses, since no
-// more calls run than there may be interpreters.
-func (p *Python) begin(ctx context.Context, s *session, f *folder) error {
-	if err := p.makeRoom(s); err != nil {
+// begin gives the session an interpreter.
+func (p *Python) begin(ctx context.Context, s *session, f *folder) (err error) {
+	if err = p.makeRoom(time.Time{}); err != nil {
 		return err
 	}
-	i, err := p.box.start(ctx, f.work())
-	if err != nil {
-		p.setAlive(s, false)
+	if s.i, err = p.box.start(ctx, f.work()); err != nil {
 		return err
 	}
-	s.i = i
 	// From here on the record tells of a loss, even if this process dies.
 	f.note.Alive, f.note.Names, f.note.Used = true, nil, p.o.Now()
 	return f.save()
 }
 
-func (p *Python) makeRoom(s *session) error {
+// makeRoom ends interpreters that nobody uses: those not used since a time, and of too
+// many the one that was not used for the longest. While there are too many there is such
+// a one, since no more calls run than there may be interpreters.
+func (p *Python) makeRoom(since time.Time) error {
 	p.room.Lock()
 	defer p.room.Unlock()
 	for {
-		name, oldest := p.claimOldest(s)
-		if oldest == nil {
+		i := p.takeOldest(since)
+		if i == nil {
 			return nil
 		}
-		if err := p.stopClaimed(name, oldest); err != nil {
+		if err := i.end(); err != nil {
 			return err
 		}
 	}
 }
 
-// claimOldest counts s in if there is room for it, else it gives who has to go.
-func (p *Python) claimOldest(s *session) (name string, oldest *session) {
+// takeOldest takes the interpreter that has to go from its session; nil where none has to.
+func (p *Python) takeOldest(since time.Time) *interpreter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	alive := 0
-	for n, other := range p.sessions {
-		if !other.alive || other == s {
-			continue
-		}
-		alive++
-		if other.users == 0 && (oldest == nil || other.used.Before(oldest.used)) {
-			name, oldest = n, other
+	alive, name := 0, ""
+	var oldest *session
+	for n, s := range p.sessions {
+		switch {
+		case s.busy: // it has one, or is about to
+			alive++
+		case s.i != nil:
+			if alive++; oldest == nil || s.used.Before(oldest.used) {
+				name, oldest = n, s
+			}
 		}
 	}
-	if alive < p.o.Most {
-		s.alive = true
-		return "", nil
+	if oldest == nil || alive <= p.o.Most && oldest.used.After(since) {
+		return nil
 	}
-	oldest.users++
-	return name, oldest
-}
-
-func (p *Python) setAlive(s *session, alive bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s.alive = alive
+	i := oldest.i
+	oldest.i = nil
+	p.tidy(name, oldest)
+	return i
 }
 
 // stop ends the interpreter of a session that the caller holds. What it knew is
@@ -271,17 +250,6 @@ func (p *Python) stop(s *session) error {
 	}
 	err := s.i.end()
 	s.i = nil
-	p.setAlive(s, false)
-	return err
-}
-
-// stopClaimed ends the interpreter of a session that was unused when it was claimed. It
-// holds room, so that only one claims at a time, and every claimer finds a session.
-func (p *Python) stopClaimed(name string, s *session) error {
-	s.turn <- struct{}{}
-	err := p.stop(s)
-	<-s.turn
-	p.count(name, 0, -1)
 	return err
 }
 
@@ -289,12 +257,8 @@ func (p *Python) stopClaimed(name string, s *session) error {
 // that were silent for long.
 func (p *Python) sweep() {
 	now := p.o.Now()
-	p.room.Lock()
-	defer p.room.Unlock()
-	for name, s := range p.claimIdle(now) {
-		if err := p.stopClaimed(name, s); err != nil {
-			p.o.Log.Error("end an idle interpreter", "error", err)
-		}
+	if err := p.makeRoom(now.Add(-p.o.Idle)); err != nil {
+		p.o.Log.Error("end an idle interpreter", "error", err)
 	}
 	entries, err := os.ReadDir(p.threads())
 	if err != nil {
@@ -308,19 +272,6 @@ func (p *Python) sweep() {
 	}
 }
 
-func (p *Python) claimIdle(now time.Time) map[string]*session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	idle := map[string]*session{}
-	for name, s := range p.sessions {
-		if s.users == 0 && s.alive && now.Sub(s.used) >= p.o.Idle {
-			s.users++
-			idle[name] = s
-		}
-	}
-	return idle
-}
-
 func (p *Python) eraseSilent(name string, now time.Time) error {
 	path := filepath.Join(p.threads(), name)
 	note, err := readRecord(path)
@@ -328,20 +279,10 @@ func (p *Python) eraseSilent(name string, now time.Time) error {
 		return err
 	}
 	p.mu.Lock()
-	_, busy := p.sessions[name]
-	if busy {
-		p.mu.Unlock()
+	defer p.mu.Unlock()
+	if p.sessions[name] != nil {
 		return nil
 	}
-	s := newSession()
-	s.users = 1
-	s.turn <- struct{}{}
-	p.sessions[name] = s
-	p.mu.Unlock()
-	defer func() {
-		<-s.turn
-		p.count(name, 0, -1)
-	}()
 	return erase(path)
 }
 

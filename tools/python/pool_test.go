@@ -12,7 +12,7 @@ import (
 // A thread that has many calls leaves room for those of others.
 func TestThreadsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Python{closing: make(chan struct{}), calls: make(chan struct{}, 2), sessions: map[string]*session{}}
+		p := &Python{o: Options{}.withDefaults(), closing: make(chan struct{}), calls: make(chan struct{}, 2), sessions: map[string]*session{}}
 		ctx, stop := context.WithCancel(t.Context())
 		first, err := p.enter(ctx, "busy")
 		if err != nil {

@@ -61,9 +61,6 @@ func (p *Python) run(ctx context.Context, in tools.Input, arg struct{ Code strin
 		return llm.Result{}, err
 	}
 	r, err := p.perform(ctx, s, f, in, arg.Code)
-	p.mu.Lock()
-	s.used = p.o.Now()
-	p.mu.Unlock()
 	f.note.Used = p.o.Now()
 	return r, errors.Join(err, f.save())
 }
@@ -73,22 +70,16 @@ func (p *Python) perform(ctx context.Context, s *session, f *folder, in tools.In
 	if err != nil {
 		return llm.Result{}, err
 	}
-	if s.i != nil && s.i.ended() { // killed by somebody between two calls
-		if err := p.stop(s); err != nil {
-			return llm.Result{}, err
-		}
-	}
-	if notes, err = p.renew(ctx, s, f, notes); err != nil {
-		return tools.Failed("python was not run: its sandbox did not start; other code won't help"), err
-	}
 	before, _, err := f.list()
 	if err != nil {
 		return llm.Result{}, errors.Join(err, p.stop(s))
 	}
-	end := s.i.call(ctx, code, p.limits(f))
-	if end.deaf { // it died between two calls, and that shows only now
-		if err := p.stop(s); err != nil {
-			return llm.Result{}, err
+	var end ending
+	for try := 1; try == 1 || try == 2 && end.deaf; try++ { // it may have died between two calls
+		if end.deaf {
+			if err := p.stop(s); err != nil {
+				return llm.Result{}, err
+			}
 		}
 		if notes, err = p.renew(ctx, s, f, notes); err != nil {
 			return tools.Failed("python was not run: its sandbox did not start; other code won't help"), err
