@@ -24,7 +24,8 @@ import (
 var prose string
 
 // zoneNames are the names of the IANA time zone database as Go ships it; the
-// time package cannot list them.
+// time package cannot list them. Behind them stand places that people ask for and that
+// have no zone of their name, each behind its zone.
 //
 //go:embed zones.txt
 var zoneNames string
@@ -95,9 +96,6 @@ func findZone(name string, at time.Time) (*time.Location, error) {
 			matches = append(matches, z.name)
 		}
 	}
-	if len(matches) == 0 && cities[key] != "" {
-		return time.LoadLocation(cities[key])
-	}
 	if len(matches) == 0 {
 		return nil, fmt.Errorf("there is no time zone %q; %s", name, nearZones(key))
 	}
@@ -117,15 +115,18 @@ func findZone(name string, at time.Time) (*time.Location, error) {
 	return place, nil
 }
 
-// zone is a name of the database, and the key by which it is found.
-type zone struct{ name, key string }
+// zone is a name of the database, and the key by which it is found: its own, or a city's.
+type zone struct {
+	name, key string
+	city      bool
+}
 
 // zones reads the names, the first time that one is looked up.
 var zones = sync.OnceValue(func() []zone {
 	var out []zone
 	for name := range strings.Lines(zoneNames) {
-		name = strings.TrimSpace(name)
-		out = append(out, zone{name, zoneKey(name)})
+		name, city, ok := strings.Cut(strings.TrimSpace(name), " ")
+		out = append(out, zone{name, cmp.Or(city, zoneKey(name)), ok})
 	}
 	return out
 })
@@ -161,7 +162,7 @@ func nearZones(key string) string {
 		if strings.Contains(z.key, key) && len(key) > 2 {
 			d = 0
 		}
-		if d <= 1+len(key)/4 {
+		if d <= 1+len(key)/4 && !z.city {
 			all = append(all, candidate{z.name, d})
 		}
 	}
@@ -174,27 +175,4 @@ func nearZones(key string) string {
 		return "use a name like Europe/Berlin, the largest city of the zone, or an offset like UTC+2"
 	}
 	return "near are " + strings.Join(out, ", ")
-}
-
-// cities are places that people ask for and that have no zone of their name.
-var cities = map[string]string{
-	"abu_dhabi": "Asia/Dubai", "atlanta": "America/New_York", "austin": "America/Chicago",
-	"bangalore": "Asia/Kolkata", "barcelona": "Europe/Madrid", "beijing": "Asia/Shanghai",
-	"bengaluru": "Asia/Kolkata", "bern": "Europe/Zurich", "bonn": "Europe/Berlin",
-	"boston": "America/New_York", "calgary": "America/Edmonton",
-	"cape_town": "Africa/Johannesburg", "chennai": "Asia/Kolkata", "cologne": "Europe/Berlin",
-	"dallas": "America/Chicago", "delhi": "Asia/Kolkata", "edinburgh": "Europe/London",
-	"frankfurt": "Europe/Berlin", "geneva": "Europe/Zurich", "hamburg": "Europe/Berlin",
-	"hanoi": "Asia/Bangkok", "houston": "America/Chicago", "hyderabad": "Asia/Kolkata",
-	"kyoto": "Asia/Tokyo", "las_vegas": "America/Los_Angeles",
-	"lyon": "Europe/Paris", "manchester": "Europe/London",
-	"miami": "America/New_York", "milan": "Europe/Rome", "minneapolis": "America/Chicago",
-	"mumbai": "Asia/Kolkata", "munich": "Europe/Berlin",
-	"new_delhi": "Asia/Kolkata", "osaka": "Asia/Tokyo", "ottawa": "America/Toronto",
-	"philadelphia": "America/New_York", "pittsburgh": "America/New_York",
-	"pune": "Asia/Kolkata", "rio_de_janeiro": "America/Sao_Paulo", "salt_lake_city": "America/Denver",
-	"san_diego": "America/Los_Angeles", "san_francisco": "America/Los_Angeles",
-	"seattle": "America/Los_Angeles", "shenzhen": "Asia/Shanghai", "st_petersburg": "Europe/Moscow",
-	"the_hague":     "Europe/Amsterdam",
-	"washington_dc": "America/New_York", "wellington": "Pacific/Auckland",
 }
