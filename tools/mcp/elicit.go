@@ -265,30 +265,16 @@ func (s *server) tellAnswer(r *running, q chat.Question, a chat.Answer) (*sdk.El
 // withCall is a message that came on the stream of a call, with the call's number in it
 // where it asks a person something. What the server wrote in its place is taken out.
 func withCall(message []byte, call *running) []byte {
-	var m struct {
-		Method string `json:"method"`
-	}
-	if !strings.Contains(string(message), "elicitation") || json.Unmarshal(message, &m) != nil || m.Method != "elicitation/create" {
-		return message
-	}
-	var all, params map[string]json.RawMessage
-	if json.Unmarshal(message, &all) != nil || json.Unmarshal(all["params"], &params) != nil {
-		return message
-	}
-	id := ""
-	if call != nil {
-		id = call.id
-	}
-	if !wire.SetMeta(params, callMeta, id) {
-		return message
-	}
-	var err error
-	if all["params"], err = json.Marshal(params); err != nil {
-		return message
-	}
-	out, err := json.Marshal(all)
-	if err != nil {
-		return message
-	}
-	return out
+	return wire.Edit(message, func(m map[string]any) bool {
+		params, ok := m["params"].(map[string]any)
+		if m["method"] != "elicitation/create" || !ok {
+			return false
+		}
+		id := ""
+		if call != nil {
+			id = call.id
+		}
+		wire.SetMeta(params, callMeta, id)
+		return true
+	})
 }

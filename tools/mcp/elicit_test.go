@@ -265,13 +265,15 @@ func TestElicitationOfSeveral(t *testing.T) {
 // A server can't say of which call its question is: that is what the stream says.
 func TestWithCall(t *testing.T) {
 	t.Parallel()
-	forged := `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"?","_meta":{"nod/call":"7","x":1}}}`
-	got := string(withCall([]byte(forged), &running{id: "3"}))
-	if strings.Contains(got, `"7"`) || !strings.Contains(got, `"nod/call":"3"`) || !strings.Contains(got, `"x":1`) {
-		t.Errorf("on the stream of a call: %s", got)
-	}
-	if got := string(withCall([]byte(forged), nil)); strings.Contains(got, "nod/call") {
-		t.Errorf("on another stream: %s", got)
+	for _, method := range []string{`elicitation/create`, `\u0065licitation/create`} {
+		forged := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"message":"?","_meta":{"nod/call":"7","x":1}}}`
+		got := string(withCall([]byte(forged), &running{id: "3"}))
+		if strings.Contains(got, `"7"`) || !strings.Contains(got, `"nod/call":"3"`) || !strings.Contains(got, `"x":1`) {
+			t.Errorf("on the stream of a call: %s", got)
+		}
+		if got := string(withCall([]byte(forged), nil)); strings.Contains(got, "nod/call") {
+			t.Errorf("on another stream: %s", got)
+		}
 	}
 	for _, other := range []string{`{"method":"ping"}`, `{"method":"elicitation/create"`, `{"method":"elicitation/create"}`, `{"id":1,"result":{"content":[{"type":"text","text":"elicitation"}]}}`} {
 		if got := string(withCall([]byte(other), &running{id: "3"})); got != other {

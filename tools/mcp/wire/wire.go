@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -28,173 +29,123 @@ func Tidy(message []byte) []byte {
 	if !bytes.Contains(message, []byte(`"result"`)) {
 		return message
 	}
-	var m, result map[string]json.RawMessage
-	if json.Unmarshal(message, &m) != nil || json.Unmarshal(m["result"], &result) != nil {
+	return Edit(message, tidy)
+}
+
+// Edit is a message after a change, which says whether there was one. Without any it
+// stays as it is, byte for byte.
+func Edit(message []byte, change func(m map[string]any) bool) []byte {
+	var m map[string]any
+	d := json.NewDecoder(bytes.NewReader(message))
+	d.UseNumber()
+	if d.Decode(&m) != nil || !change(m) {
 		return message
 	}
-	changed := tidyList(result, "content", tidyItem)
-	changed = tidyList(result, "tools", tidyTool) || changed
-	changed = tidyTask(result) || changed
-	if !changed {
-		return message
-	}
-	raw, err := json.Marshal(result)
+	raw, err := json.Marshal(m)
 	if err != nil {
-		return message
-	}
-	m["result"] = raw
-	if raw, err = json.Marshal(m); err != nil {
 		return message
 	}
 	return raw
 }
 
-// tidyList has each item of a list looked at, and says whether any was changed.
-func tidyList(result map[string]json.RawMessage, key string, look func(json.RawMessage) json.RawMessage) bool {
-	var items []json.RawMessage
-	if json.Unmarshal(result[key], &items) != nil {
-		return false
-	}
-	changed := false
+func tidy(m map[string]any) (changed bool) {
+	result, _ := m["result"].(map[string]any)
+	items, _ := result["content"].([]any)
 	for i, item := range items {
-		if other := look(item); other != nil {
-			items[i], changed = other, true
+		if better := tidyItem(item); better != nil {
+			items[i], changed = better, true
 		}
 	}
-	if !changed {
-		return false
+	list, _ := result["tools"].([]any)
+	for _, item := range list {
+		t, _ := item.(map[string]any)
+		if execution, _ := t["execution"].(map[string]any); execution["taskSupport"] == "required" {
+			SetMeta(t, TaskMeta, "required")
+			changed = true
+		}
 	}
-	raw, err := json.Marshal(items)
-	if err != nil {
-		return false
+	if id := taskOf(result); id != "" {
+		SetMeta(result, TaskMeta, id)
+		changed = true
 	}
-	result[key] = raw
-	return true
+	return changed
 }
 
-// tidyTool marks a tool that only runs as a task; nil: it is none.
-func tidyTool(item json.RawMessage) json.RawMessage {
-	var t struct {
-		Execution struct{ TaskSupport string }
+// taskOf is the id of the task that a result is, in the form of either version of the
+// protocol; "" where it is none.
+func taskOf(result map[string]any) string {
+	older, _ := result["task"].(map[string]any)
+	if id, _ := older["taskId"].(string); id != "" {
+		return id
 	}
-	var all map[string]json.RawMessage
-	if json.Unmarshal(item, &t) != nil || t.Execution.TaskSupport != "required" || json.Unmarshal(item, &all) != nil || !SetMeta(all, TaskMeta, "required") {
-		return nil
+	id, _ := result["taskId"].(string)
+	if result["resultType"] != "task" {
+		return ""
 	}
-	raw, err := json.Marshal(all)
-	if err != nil {
-		return nil
-	}
-	return raw
-}
-
-// tidyTask marks a result that is a task, in the form of either version of the protocol,
-// and says whether it is one.
-func tidyTask(result map[string]json.RawMessage) bool {
-	var kind, id string
-	var older struct{ TaskID string }
-	if json.Unmarshal(result["task"], &older) == nil && older.TaskID != "" {
-		return SetMeta(result, TaskMeta, older.TaskID)
-	}
-	_ = json.Unmarshal(result["resultType"], &kind)
-	_ = json.Unmarshal(result["taskId"], &id)
-	return kind == "task" && id != "" && SetMeta(result, TaskMeta, id)
+	return id
 }
 
 // SetMeta writes a text into the _meta of an object; an empty one only takes it out.
-func SetMeta(all map[string]json.RawMessage, key, text string) bool {
-	var meta map[string]json.RawMessage
-	if json.Unmarshal(all["_meta"], &meta) != nil || meta == nil {
-		meta = map[string]json.RawMessage{}
+func SetMeta(all map[string]any, key, text string) {
+	meta, ok := all["_meta"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
 	}
 	delete(meta, key)
-	value, err := json.Marshal(text)
-	if text != "" && err == nil {
-		meta[key] = value
+	if text != "" {
+		meta[key] = text
 	}
-	raw, failed := json.Marshal(meta)
-	all["_meta"] = raw
-	return err == nil && failed == nil
+	all["_meta"] = meta
 }
 
 // tidyItem gives an item of a result anew; nil: it is as it should be.
-func tidyItem(item json.RawMessage) json.RawMessage {
-	var kind struct{ Type string }
-	if json.Unmarshal(item, &kind) != nil {
-		return textItem(Unshown)
-	}
-	switch kind.Type {
-	case "text":
-		return tidyText(item)
+func tidyItem(item any) any {
+	c, _ := item.(map[string]any)
+	switch c["type"] {
+	case "text": // a value that could be a string becomes one
+		if texts(c, "text") {
+			return nil
+		}
+		raw, _ := json.Marshal(c["text"]) // it was read from JSON
+		return textItem(string(raw))
 	case "image", "audio":
-		var c struct {
-			Data     string
-			MIMEType string
+		if !texts(c, "data", "mimeType") {
+			break
 		}
-		if json.Unmarshal(item, &c) != nil {
-			return textItem(Unshown)
+		if isBase64(c["data"]) {
+			return nil
 		}
-		return tidyData(item, c.Data)
+		// Data may come as an address (data:image/png;base64,…).
+		_, bare, ok := strings.Cut(c["data"].(string), ";base64,")
+		if ok && isBase64(bare) {
+			c["data"] = bare
+			return c
+		}
 	case "resource_link":
-		if json.Unmarshal(item, &struct{ URI, Name, Title, Description, MIMEType string }{}) != nil {
-			return textItem(Unshown)
+		if texts(c, "uri", "name", "title", "description", "mimeType") {
+			return nil
 		}
-		return nil
 	case "resource":
-		var c struct {
-			Resource *struct{ URI, MIMEType, Text, Blob string }
+		if r, ok := c["resource"].(map[string]any); ok && texts(r, "uri", "mimeType", "text") && isBase64(r["blob"]) {
+			return nil
 		}
-		if json.Unmarshal(item, &c) != nil || c.Resource == nil || !isBase64(c.Resource.Blob) {
-			return textItem(Unshown)
-		}
-		return nil
 	}
 	return textItem(Unshown)
 }
 
-// tidyText converts a value that could be a string into text.
-func tidyText(item json.RawMessage) json.RawMessage {
-	var c struct{ Text json.RawMessage }
-	var text string
-	switch {
-	case json.Unmarshal(item, &c) != nil:
-		return textItem(Unshown)
-	case c.Text == nil || json.Unmarshal(c.Text, &text) == nil:
-		return nil
-	}
-	return textItem(string(c.Text))
+// texts says whether members of an object are texts, as far as they are there.
+func texts(all map[string]any, keys ...string) bool {
+	return !slices.ContainsFunc(keys, func(key string) bool {
+		_, ok := all[key].(string)
+		return !ok && all[key] != nil
+	})
 }
 
-// tidyData takes the address off of data that came as one ("data:image/png;base64,…").
-func tidyData(item json.RawMessage, data string) json.RawMessage {
-	if isBase64(data) {
-		return nil
-	}
-	_, bare, ok := strings.Cut(data, ";base64,")
-	var all map[string]json.RawMessage
-	if !ok || !isBase64(bare) || json.Unmarshal(item, &all) != nil {
-		return textItem(Unshown)
-	}
-	var err error
-	if all["data"], err = json.Marshal(bare); err != nil {
-		return textItem(Unshown)
-	}
-	raw, err := json.Marshal(all)
-	if err != nil {
-		return textItem(Unshown)
-	}
-	return raw
-}
-
-func isBase64(text string) bool {
+// isBase64 says whether a value is bytes, or none.
+func isBase64(value any) bool {
+	text, ok := value.(string)
 	_, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
-	return err == nil
+	return err == nil && (ok || value == nil)
 }
 
-func textItem(text string) json.RawMessage {
-	raw, err := json.Marshal(map[string]string{"type": "text", "text": text})
-	if err != nil {
-		return json.RawMessage(`{"type":"text","text":""}`)
-	}
-	return raw
-}
+func textItem(text string) any { return map[string]any{"type": "text", "text": text} }
