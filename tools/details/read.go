@@ -138,80 +138,63 @@ func (p *paper) readJSON() {
 	if !json.Valid([]byte(p.text)) {
 		return // a value a line, or no JSON at all
 	}
-	shape := shapeOf(p.text)
-	if longest(p.text) > jsonLine && shape.indented <= 4*len(p.text)+1<<20 { // deep nesting would be mostly spaces
+	if longest(p.text) > jsonLine && indented(p.text) <= 4*len(p.text)+1<<20 { // deep nesting would be mostly spaces
 		var b bytes.Buffer
 		if err := json.Indent(&b, []byte(p.text), "", " "); err == nil {
 			p.text = b.String()
 			p.note = strings.TrimSpace(p.note + " It is shown with one value a line.")
-			shape = shapeOf(p.text)
 		}
 	}
-	p.sections = shape.keys
+	keys, items := topLevel(p.text)
+	p.sections = keys
 	p.kind = "a JSON value"
 	switch strings.TrimSpace(p.text)[0] {
 	case '{':
-		p.kind = fmt.Sprintf("a JSON object with %d keys", shape.items)
+		p.kind = fmt.Sprintf("a JSON object with %d keys", items)
 	case '[':
-		p.kind = fmt.Sprintf("a JSON list of %d values", shape.items)
+		p.kind = fmt.Sprintf("a JSON list of %d values", items)
 	}
 }
 
-// jsonShape is the top level of a JSON text.
-type jsonShape struct {
-	keys     []document.Section
-	items    int
-	indented int // bytes of the text when every value has a line of its own, about
+// topLevel lists the keys of a JSON object, and counts the values of an object or a list.
+func topLevel(text string) (keys []document.Section, items int) {
+	d := json.NewDecoder(strings.NewReader(text))
+	for kind, _ := d.Token(); d.More(); items++ {
+		if kind == json.Delim('{') {
+			at := int(d.InputOffset())
+			key, _ := d.Token() // the text was found valid
+			if name, ok := key.(string); ok && len(keys) < sectionsMost {
+				keys = append(keys, document.Section{Title: tools.OneLine(name, 100), At: at + strings.IndexByte(text[at:], '"')})
+			}
+		}
+		if d.Decode(&json.RawMessage{}) != nil {
+			break
+		}
+	}
+	return keys, items
 }
 
-// shapeOf looks at valid JSON once, from its beginning to its end.
-func shapeOf(text string) jsonShape {
-	s := jsonShape{indented: len(text)}
-	depth := 0
+// indented is about how many bytes valid JSON has when every value has a line of its own.
+func indented(text string) int {
+	size, depth, quoted := len(text), 0, false
 	for i := 0; i < len(text); i++ {
-		if depth == 1 && s.items == 0 && strings.IndexByte(" \t\r\n}]", text[i]) < 0 {
-			s.items = 1
-		}
-		switch text[i] {
-		case '"':
-			end := stringEnd(text, i)
-			rest := strings.TrimLeft(text[end:min(end+16, len(text))], " \t\r\n")
-			if depth == 1 && strings.HasPrefix(rest, ":") && len(s.keys) < sectionsMost {
-				s.keys = append(s.keys, document.Section{Title: keyName(text[i:end]), At: i})
-			}
-			i = end - 1
-		case '{', '[':
-			depth++
-			s.indented += depth + 1
-		case '}', ']':
-			depth--
-			s.indented += depth + 1
-		case ',':
-			s.indented += depth + 1
-			if depth == 1 {
-				s.items++
-			}
-		}
-	}
-	return s
-}
-
-// stringEnd is where the JSON string that begins at i is over.
-func stringEnd(text string, i int) int {
-	for i++; i < len(text) && text[i] != '"'; i++ {
-		if text[i] == '\\' {
+		switch c := text[i]; {
+		case quoted && c == '\\':
 			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			size += depth + 1
+		case c == '}' || c == ']':
+			depth--
+			size += depth + 1
+		case c == ',':
+			size += depth + 1
 		}
 	}
-	return min(i+1, len(text))
-}
-
-func keyName(quoted string) string {
-	var name string
-	if err := json.Unmarshal([]byte(quoted), &name); err != nil {
-		return tools.OneLine(quoted, 100)
-	}
-	return tools.OneLine(name, 100)
+	return size
 }
 
 // longest is the number of bytes of the longest line.
