@@ -116,8 +116,11 @@ func prose(md string) string {
 		out = append(out, structured(line))
 	}
 	paragraphs := strings.Split(strings.Join(out, "\n"), "\n\n")
-	for i, p := range paragraphs { // what stands within lines
-		paragraphs[i] = (&inliner{rest: p, links: links}).write()
+	for i, p := range paragraphs {
+		paragraphs[i] = ""
+		for piece := range strings.SplitAfterSeq(p, "\uE001") { // no code within lines reaches over a block
+			paragraphs[i] += inline(piece, links)
+		}
 	}
 	return strings.Join(paragraphs, "\n\n")
 }
@@ -137,14 +140,16 @@ func structured(line string) string {
 	})
 }
 
-// inliner writes a paragraph anew, from the beginning to the end.
+// inliner writes what stands within lines anew, from the beginning to the end.
 type inliner struct {
 	out     strings.Builder
 	rest    string
 	last    byte // what was written last
 	links   *references
 	endless bool // no comment ends in what is left
-	runs    runs
+	// runs is where the last run of backticks of each length begins, counted from the end.
+	// Else each run that nothing ends would be looked for in all that is left.
+	runs map[int]int
 }
 
 // references are the addresses that a text defines. Each may be written as often as
@@ -180,7 +185,14 @@ var (
 	entityAt  = regexp.MustCompile(`^&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});`)
 )
 
-func (p *inliner) write() string {
+func inline(text string, links *references) string {
+	p := &inliner{rest: text, links: links, runs: map[int]int{}}
+	for i := strings.IndexByte(text, '`'); i >= 0; i = strings.IndexByte(text, '`') {
+		text = text[i:]
+		run := ticks(text)
+		p.runs[run] = len(text)
+		text = text[run:]
+	}
 	for p.rest != "" {
 		if !p.one() {
 			p.put(p.rest[:1], 1)
@@ -223,8 +235,7 @@ func (p *inliner) one() bool {
 		}
 	case '_':
 		if m := strongAt.FindStringSubmatch(p.rest); m != nil && !word(p.last) && (len(p.rest) == len(m[0]) || !word(p.rest[len(m[0])])) {
-			inner := inliner{rest: m[1], links: p.links}
-			return p.put("**"+inner.write()+"**", len(m[0]))
+			return p.put("**"+inline(m[1], p.links)+"**", len(m[0]))
 		}
 	case '&':
 		if m := entityAt.FindString(p.rest); m != "" && html.UnescapeString(m) != m {
@@ -254,7 +265,7 @@ func (p *inliner) escaped() bool {
 // begin code that goes on through all that follows.
 func (p *inliner) code() bool {
 	run := ticks(p.rest)
-	if !p.runs.ends(p.rest, run) {
+	if last := p.runs[run]; last == 0 || last > len(p.rest)-run {
 		return p.put(strings.Repeat("\\`", run), run)
 	}
 	for at := run; ; {
@@ -282,40 +293,6 @@ func (p *inliner) code() bool {
 	}
 }
 
-// runs knows where the last run of backticks of each length begins, up to the next
-// place of a piece of code, which none may reach over: else each run that nothing ends
-// would be looked for in all that is left. Places are counted from the end.
-type runs struct {
-	last  map[int]int
-	until int
-}
-
-// ends says whether a run of so many backticks, with which what is left begins, is
-// ended by another.
-func (r *runs) ends(rest string, run int) bool {
-	if r.last == nil || len(rest) <= r.until {
-		r.read(rest)
-	}
-	return r.last[run] > 0 && r.last[run] <= len(rest)-run
-}
-
-func (r *runs) read(rest string) {
-	r.last, r.until = map[int]int{}, 0
-	if hold := strings.Index(rest, "\uE000"); hold >= 0 {
-		r.until = len(rest) - hold
-	}
-	for {
-		i := strings.IndexByte(rest, '`')
-		if i < 0 || len(rest)-i < r.until {
-			return
-		}
-		rest = rest[i:]
-		run := ticks(rest)
-		r.last[run] = len(rest)
-		rest = rest[run:]
-	}
-}
-
 // ticks is how many backticks a text begins with.
 func ticks(s string) (n int) {
 	for n < len(s) && s[n] == '`' {
@@ -327,8 +304,11 @@ func ticks(s string) (n int) {
 // angle writes an address or markup of Discord's as it is, and HTML as the
 // little of it that Discord can draw.
 func (p *inliner) angle() bool {
-	if strings.HasPrefix(p.rest, "<!--") && p.comment() {
-		return true
+	if strings.HasPrefix(p.rest, "<!--") && !p.endless { // a comment is left out
+		if end := strings.Index(p.rest[len("<!--"):], "-->"); end >= 0 {
+			return p.put("", len("<!--")+end+len("-->"))
+		}
+		p.endless = true
 	}
 	if m := tagAt.FindStringSubmatch(p.rest); m != nil {
 		drawn := map[string]string{
@@ -344,19 +324,6 @@ func (p *inliner) angle() bool {
 		return p.put(m, len(m))
 	}
 	return false
-}
-
-// comment leaves out a comment. Where none ends, none further on does, and the rest
-// is not searched again.
-func (p *inliner) comment() bool {
-	end := -1
-	if !p.endless {
-		end = strings.Index(p.rest[len("<!--"):], "-->")
-	}
-	if p.endless = end < 0; p.endless {
-		return false
-	}
-	return p.put("", len("<!--")+end+len("-->"))
 }
 
 // link writes an image as a link, and a reference as the link that it stands for.
