@@ -27,7 +27,6 @@ import (
 
 	"nod/adapters/slack/api"
 	"nod/adapters/slack/layout"
-	"nod/adapters/slack/socketmode"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/inbound"
@@ -80,7 +79,7 @@ type Adapter struct {
 	app     *api.Client                // with the app-level token, which only opens sockets
 	self    atomic.Pointer[api.Whoami] // who the bot is; nil before the sign-in
 	in      chan struct{}              // closed by the sign-in
-	sockets *socketmode.Sockets
+	sockets *sockets
 
 	names   names
 	groups  bounded.Map[string, group]
@@ -109,11 +108,9 @@ func New(o Options) (*Adapter, error) {
 	}
 	a.app = api.New(o.Client(o.AppToken))
 	a.eyes = &api.Eyes{Web: a.web}
-	a.sockets = socketmode.New(socketmode.Options{
-		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Shared: o.Shared,
-	}, host{a})
+	a.sockets = &sockets{a: a, open: map[*session]time.Time{}}
 	a.Front = front.New(a, front.Options{
-		Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: layout.Roomy, Listens: a.sockets.Ready,
+		Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: layout.Roomy, Listens: a.sockets.ready,
 		Args: layout.Indented, Open: a.openForm, Trigger: o.Trigger,
 	})
 	return a, nil
@@ -164,10 +161,10 @@ func (a *Adapter) Run(ctx context.Context) error {
 	g.Go(func() error { return a.web.Out.Run(ctx) })
 	g.Go(func() error { a.Front.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
-	g.Go(func() error { return a.sockets.Run(ctx) })
+	g.Go(func() error { return a.sockets.run(ctx) })
 	err := g.Wait()
 	a.working.stop() // nobody makes these calls any more
-	a.sockets.Wait()
+	a.sockets.reading.Wait()
 	a.lanes.Wait()
 	a.working.calls.Wait()
 	a.Front.Wait()
@@ -176,7 +173,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 
 // Ready says whether events arrive: a socket is open, and the look for what was
 // missed has begun.
-func (a *Adapter) Ready() bool { return a.sockets.Ready() }
+func (a *Adapter) Ready() bool { return a.sockets.ready() }
 
 // Depth says how many calls wait for Slack's rate limits, by priority.
 func (a *Adapter) Depth() map[string]int { return a.web.Out.DepthByName() }

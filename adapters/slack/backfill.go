@@ -33,7 +33,7 @@ const (
 // missed asks for a look at what was missed. It doesn't wait for it.
 func (a *Adapter) missed(g catchup.Gap) {
 	if g.After == 0 {
-		a.sockets.Begin()
+		a.sockets.begun.Store(true)
 	}
 	a.Missed(g)
 }

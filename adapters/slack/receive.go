@@ -3,46 +3,11 @@ package slack
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
-	"time"
 
 	"nod/adapters/slack/api"
-	"nod/adapters/slack/socketmode"
 	"nod/chat/catchup"
 	"nod/chat/inbound"
-	"nod/chat/outbox"
 )
-
-// host is what the sockets see of an [Adapter].
-type host struct{ *Adapter }
-
-// Open asks Slack for the address of a socket.
-func (h host) Open(ctx context.Context) (string, error) {
-	var slot struct {
-		URL string `json:"url"`
-	}
-	err := h.app.Call(ctx, api.Request{Method: "apps.connections.open", Args: url.Values{}, Priority: outbox.Approval, Answer: &slot})
-	if api.Fatal(err) {
-		err = fmt.Errorf("connect to Slack: %w", err)
-	}
-	return slot.URL, err
-}
-
-// Fatal says that Slack refuses the token or the app.
-func (h host) Fatal(err error) bool { return api.Fatal(err) }
-
-// Frame takes a frame in.
-func (h host) Frame(ctx context.Context, raw []byte, ack socketmode.Ack) (kind string, err error) {
-	env, err := api.ReadEnvelope(raw)
-	if err == nil && env.EnvelopeID != "" {
-		h.receive(ctx, env, func(answer any) { ack(env.EnvelopeID, answer) })
-	}
-	return env.Type, err
-}
-
-// Missed asks for a look at what was missed.
-func (h host) Missed(overlap time.Duration) { h.missed(catchup.Gap{Overlap: overlap}) }
 
 // receive handles an envelope: it is put, and then acknowledged, with an answer or nil. What
 // can't be put is not acknowledged, so that Slack delivers it again.

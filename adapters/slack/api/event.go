@@ -17,6 +17,12 @@ type Envelope struct {
 	EnvelopeID   string          `json:"envelope_id"`
 	Payload      json.RawMessage `json:"payload"`
 	RetryAttempt int             `json:"retry_attempt"`
+	// The first frame of a socket, and the last, tell these.
+	Connections int    `json:"num_connections"`
+	Reason      string `json:"reason"`
+	Debug       struct {
+		Seconds int `json:"approximate_connection_time"`
+	} `json:"debug_info"`
 }
 
 // ReadEnvelope reads a frame.
