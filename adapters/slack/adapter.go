@@ -81,8 +81,8 @@ type Adapter struct {
 	in      chan struct{}              // closed by the sign-in
 	sockets *sockets
 
-	names   names
-	groups  bounded.Map[string, group]
+	names   lately[named]    // people and channels
+	groups  lately[[]string] // who is in them
 	lanes   *inbound.Lanes
 	working *working
 	titles  bounded.Map[chat.ThreadID, string]   // what threads are about, until their sessions are made
@@ -104,7 +104,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: api.New(o.Client(o.BotToken)), in: make(chan struct{}),
-		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now},
+		names: lately[named]{now: o.Now}, groups: lately[[]string]{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now},
 	}
 	a.app = api.New(o.Client(o.AppToken))
 	a.eyes = &api.Eyes{Web: a.web}

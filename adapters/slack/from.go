@@ -199,8 +199,7 @@ func (a *Adapter) from(ctx context.Context, ev api.Event) chat.User {
 	defer cancel()
 	if full, err := a.user(ctx, ev.User); err == nil {
 		u.Name = chat.FirstOf(full.Name, u.Name)
-		known, _ := a.names.recall(ev.User)
-		u.Bot, u.Zone = u.Bot || full.Bot, known.zone
+		u.Bot, u.Zone = u.Bot || full.Bot, full.zone
 		if bot && !full.Bot && ev.BotID != "" { // a program wrote it in a person's name
 			u = chat.User{ID: chat.UserID(ev.BotID), Name: u.Name + " (app)", Bot: true}
 		}

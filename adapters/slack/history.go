@@ -74,7 +74,7 @@ func (a *Adapter) writer(ev api.Event) chat.User {
 	id, bot, _ := a.author(ev)
 	u := chat.User{ID: chat.UserID(id), Name: ev.Username, Bot: bot}
 	if v, ok := a.names.recall(ev.User); ok {
-		u.Name, u.Bot = chat.FirstOf(v.name, u.Name), u.Bot || v.bot
+		u.Name, u.Bot = chat.FirstOf(v.Name, u.Name), u.Bot || v.Bot
 	}
 	return u
 }

@@ -60,23 +60,22 @@ func (a *Adapter) publish(ctx context.Context, ev api.Event) error {
 // visit is what somebody sees, from a channel; heard is false for those who are not
 // listened to.
 func (a *Adapter) visit(ctx context.Context, user, channel string) (v chat.Visit, heard bool, err error) {
-	u, k, err := a.person(ctx, user)
+	k, err := a.user(ctx, user)
 	if err != nil {
 		return v, false, fmt.Errorf("look up who it is: %w", err)
 	}
-	heard, u.Barred = a.o.trust(k)
 	return chat.Visit{
-		Who: u, Sees: a.sight(ctx, user, channel),
+		Who: k.User, Sees: a.sight(ctx, user, channel),
 		Member: func(ctx context.Context, _ chat.ThreadID, rule string) (bool, error) { // as of a moment ago: it decides nothing
 			id, ok := strings.CutPrefix(rule, "group:")
 			if !ok {
 				return false, nil
 			}
-			users, err := a.lately(ctx, id)
+			users, err := a.members(ctx, id)
 			return slices.Contains(users, user), err
 		},
 		Link: func(thread chat.ThreadID, ref chat.MessageRef) string { return a.Link(ctx, thread, ref) },
-	}, heard, nil
+	}, k.heard, nil
 }
 
 // Visit is what somebody sees who writes in a thread.

@@ -17,85 +17,86 @@ import (
 	"nod/chat/outbox"
 )
 
-// names remembers what ids are called, for a while and for so many: a name
-// that changed is noticed within the hour.
-type names struct {
+// lately remembers what Slack said of ids, for a while and for so many: a name that
+// changed is noticed within the hour.
+type lately[V any] struct {
 	now  func() time.Time
-	had  bounded.Map[string, named]
+	had  bounded.Map[string, remembered[V]]
 	join singleflight.Group // one look-up among those who ask at the same time
 }
 
-type named struct {
-	name  string
-	bot   bool
-	zone  string
-	kind  kind // of an account
+type remembered[V any] struct {
+	said  V
 	until time.Time
+}
+
+// named is what an id is called: a person's, or a channel's, of which there is only a name.
+type named struct {
+	chat.User
+	zone  string
+	heard bool
 }
 
 const (
 	nameStays  = time.Hour
 	namelessIn = 5 * time.Minute // an id that has no name is asked for again after
-	mostLearnt = 8               // at once
+	groupStays = time.Minute
+	mostLearnt = 8 // at once
 )
 
-func (n *names) recall(id string) (named, bool) {
-	v, ok := n.had.Get(id)
-	return v, ok && n.now().Before(v.until)
+func (l *lately[V]) recall(id string) (V, bool) {
+	v, ok := l.had.Get(id)
+	return v.said, ok && l.now().Before(v.until)
 }
 
-// look gives what an id is called; ask is called when that is not known. Those
-// who look for the same id at the same time ask once.
-func (n *names) look(ctx context.Context, id string, ask func(context.Context) (named, error)) (named, error) {
-	if v, ok := n.recall(id); ok {
+// look gives what was said of an id; where that is not known ask asks, and says how long it
+// is remembered. Those who look for the same id at the same time ask once.
+func (l *lately[V]) look(ctx context.Context, id string, ask func(context.Context) (V, time.Duration, error)) (v V, err error) {
+	if v, ok := l.recall(id); ok {
 		return v, nil
 	}
-	got := n.join.DoChan(id, func() (any, error) {
+	got := l.join.DoChan(id, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.CallTimeout)
 		defer cancel()
-		v, err := ask(ctx)
-		v.until = n.now().Add(nameStays)
-		if slices.Contains([]string{"user_not_found", "user_not_visible", "channel_not_found"}, api.Code(err)) {
-			v.until, err = n.now().Add(namelessIn), nil
-		}
+		v, stays, err := ask(ctx)
 		if err == nil {
-			n.had.Put(id, v)
+			l.had.Put(id, remembered[V]{v, l.now().Add(stays)})
 		}
 		return v, err
 	})
 	select {
 	case r := <-got:
-		v, _ := r.Val.(named)
+		v, _ = r.Val.(V)
 		return v, r.Err
 	case <-ctx.Done():
-		return named{}, ctx.Err()
+		return v, ctx.Err()
 	}
 }
 
-// user looks up what somebody is called. The error says that it is not known
-// whether it is a person, or a bot.
-func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
-	u, _, err := a.person(ctx, id)
-	return u, err
+// nameless forgives that there is nobody, or nothing, with an id.
+func nameless(err error) (stays time.Duration, failed error) {
+	if slices.Contains([]string{"user_not_found", "user_not_visible", "channel_not_found"}, api.Code(err)) {
+		return namelessIn, nil
+	}
+	return nameStays, err
 }
 
-// person looks up who somebody is, and where they belong.
-func (a *Adapter) person(ctx context.Context, id string) (chat.User, kind, error) {
+// user looks up who somebody is. The error says that it is not known whether it is a
+// person, or a bot.
+func (a *Adapter) user(ctx context.Context, id string) (named, error) {
 	if id == "" {
-		return chat.User{}, unknownAccount, errors.New("look a user up: no id")
+		return named{}, errors.New("look a user up: no id")
 	}
-	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, error) {
+	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, time.Duration, error) {
 		var said struct {
 			User account `json:"user"`
 		}
 		err := a.web.Call(ctx, api.Request{Method: "users.info", Args: url.Values{"user": {id}}, Priority: outbox.Answer, Answer: &said})
-		if err != nil {
-			return named{}, err
-		}
-		u := said.User
-		return named{name: chat.Flat(chat.FirstOf(u.Profile.Display, u.Real, u.Name)), bot: u.Bot, zone: u.Zone, kind: kindOf(a.who(), u)}, nil
+		stays, err := nameless(err)
+		return a.judge(said.User), stays, err
 	})
-	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, v.kind, err
+	v.ID = chat.UserID(id)
+	return v, err
 }
 
 // learn looks people up side by side, for as long as that may take.
@@ -110,53 +111,48 @@ func (a *Adapter) learn(ctx context.Context, most time.Duration, ids []string) {
 			continue
 		}
 		seen[id] = true
-		if _, known := a.names.recall(id); !known {
+		if _, had := a.names.recall(id); !had {
 			g.Go(func() error { _, _ = a.user(ctx, id); return nil }) // a name that can't be had is left out
 		}
 	}
 	_ = g.Wait()
 }
 
+// channel is how a channel is called; "" where that is not known.
 func (a *Adapter) channel(ctx context.Context, id string) string {
-	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, error) {
+	v, _ := a.names.look(ctx, id, func(ctx context.Context) (named, time.Duration, error) {
 		c, err := a.web.Channel(ctx, id, outbox.Low)
-		return named{name: c.Name}, err
+		stays, err := nameless(err)
+		return named{User: chat.User{Name: c.Name}}, stays, err
 	})
-	if err != nil {
-		return ""
-	}
-	return v.name
+	return v.Name
 }
 
 // Named is how an account is called, by a rule such as user:U012. A name that is not
 // known is looked up while ctx lasts.
 func (a *Adapter) Named(ctx context.Context, rule string) string {
 	id, ok := strings.CutPrefix(rule, "user:")
-	v, known := a.names.recall(id)
-	if !ok || known || ctx.Err() != nil {
-		return v.name
+	v, had := a.names.recall(id)
+	if ok && !had && ctx.Err() == nil {
+		v, _ = a.user(ctx, id)
 	}
-	u, err := a.user(ctx, id)
-	if err != nil {
-		return ""
-	}
-	return u.Name
+	return v.Name
 }
 
 // PlaceName is how a thread's channel is called, likewise.
 func (a *Adapter) PlaceName(ctx context.Context, thread chat.ThreadID) string {
 	id := api.ChannelOf(thread.Channel)
-	if strings.HasPrefix(id, "D") {
+	if api.IsDM(id) {
 		return "a direct conversation"
 	}
-	v, known := a.names.recall(id)
-	if !known && ctx.Err() == nil {
-		v.name = a.channel(ctx, id)
+	v, had := a.names.recall(id)
+	if !had && ctx.Err() == nil {
+		v.Name = a.channel(ctx, id)
 	}
-	if v.name == "" {
+	if v.Name == "" {
 		return ""
 	}
-	return "#" + v.name
+	return "#" + v.Name
 }
 
 // words are the names as far as they can be had soon: a message doesn't wait
@@ -183,10 +179,7 @@ func (a *Adapter) words(ctx context.Context) words {
 				return ""
 			}
 			return soon(func(ctx context.Context) string {
-				u, err := a.user(ctx, id)
-				if err != nil {
-					return ""
-				}
+				u, _ := a.user(ctx, id)
 				return u.Name
 			})
 		},

@@ -43,74 +43,48 @@ type account struct {
 	} `json:"enterprise_user"`
 }
 
-// kind is where an account belongs.
-type kind string
-
-const (
-	unknownAccount kind = "" // Slack does not know it, does not show it, or no longer
-	ownAccount     kind = "own"
-	guestAccount   kind = "guest"
-	otherAccount   kind = "other"
-)
-
-// kinds are the words of cards for who is no colleague.
-var kinds = map[kind]string{guestAccount: "guest", otherAccount: "other organisation"}
-
-// kindOf judges an account. Colleagues of other workspaces of the same
-// Enterprise Grid organisation are colleagues.
-func kindOf(w api.Whoami, u account) kind {
-	ours := u.Team == w.TeamID || w.Enterprise != "" && u.Enterprise.ID == w.Enterprise
+// judge says who an account is of, whether they are heard, and why they may not decide.
+// Colleagues of other workspaces of the same Enterprise Grid organisation are colleagues.
+func (a *Adapter) judge(u account) named {
+	w := a.who()
+	ours := w.TeamID != "" && u.Team == w.TeamID || w.Enterprise != "" && u.Enterprise.ID == w.Enterprise
+	k := named{User: chat.User{Name: chat.Flat(chat.FirstOf(u.Profile.Display, u.Real, u.Name)), Bot: u.Bot}, zone: u.Zone}
+	word, why := trustAllow, ""
 	switch {
-	case u.Deleted || u.Team == "" && !ours:
-		return unknownAccount
+	case u.Deleted || u.Team == "" && !ours: // Slack does not show it
+		word, why = trustIgnore, "Slack does not know this account, or no longer"
 	case u.Stranger || !ours:
-		return otherAccount
+		k.Kind, word, why = "other organisation", a.o.External, "people of other organisations may not decide here"
 	case u.Guest || u.OneChannel:
-		return guestAccount
+		k.Kind, word, why = "guest", a.o.Guests, "guests may not decide here"
 	}
-	return ownAccount
-}
-
-// trust says whether an account of a kind is heard, and why it may not decide.
-func (o Options) trust(k kind) (heard bool, barred string) {
-	word, who := trustAllow, ""
-	switch k {
-	case unknownAccount:
-		return false, "Slack does not know this account, or no longer"
-	case otherAccount:
-		word, who = o.External, "people of other organisations may not decide here"
-	case guestAccount:
-		word, who = o.Guests, "guests may not decide here"
-	case ownAccount:
+	if k.heard = word == trustAsk || word == trustAllow; word != trustAllow {
+		k.Barred = why
 	}
-	if word == trustAllow {
-		return true, ""
-	}
-	return word == trustAsk, who
+	return k
 }
 
 // hears says whether the bot listens to somebody in a channel. The error says
 // that this could not be found out; then it must not.
 func (a *Adapter) hears(ctx context.Context, id, channel string) (heard bool, u chat.User, err error) {
-	u, k, err := a.person(ctx, id)
+	k, err := a.user(ctx, id)
 	if err != nil {
-		return false, u, fmt.Errorf("look up who it is: %w", err)
+		return false, k.User, fmt.Errorf("look up who it is: %w", err)
 	}
-	u.Kind = kinds[k]
-	if heard, u.Barred = a.o.trust(k); !heard {
-		return false, u, nil
+	if !k.heard {
+		return false, k.User, nil
 	}
 	heard, err = a.allowed(ctx, id, channel)
 	if err == nil && !heard {
-		u.Barred = "only those whom slack.allow names may decide here"
+		k.Barred = "only those whom slack.allow names may decide here"
 	}
-	return heard, u, err
+	return heard, k.User, err
 }
 
 // allowed says whether one of the rules of Options.Allow names somebody.
 func (a *Adapter) allowed(ctx context.Context, id, channel string) (bool, error) {
 	return front.Allowed(a.o.Allow, id, []string{channel}, func(rule string) (bool, error) {
-		users, err := a.lately(ctx, strings.TrimPrefix(rule, "group:"))
+		users, err := a.members(ctx, strings.TrimPrefix(rule, "group:"))
 		return slices.Contains(users, id), err
 	})
 }
@@ -139,25 +113,13 @@ func (a *Adapter) Members(ctx context.Context, _ chat.ThreadID, rule string, who
 	return slices.DeleteFunc(slices.Clone(who), func(u chat.UserID) bool { return !slices.Contains(users, string(u)) }), err
 }
 
-// group is who was in a group a moment ago.
-type group struct {
-	users []string
-	until time.Time
-}
-
-const groupStays = time.Minute
-
-// lately lists who is in a group, for deciding who is heard: every message asks.
-// Votes don't use it.
-func (a *Adapter) lately(ctx context.Context, id string) ([]string, error) {
-	if had, ok := a.groups.Get(id); ok && a.o.Now().Before(had.until) {
-		return had.users, nil
-	}
-	users, err := a.web.Members(ctx, id)
-	if err == nil {
-		a.groups.Put(id, group{users, a.o.Now().Add(groupStays)})
-	}
-	return users, err
+// members lists who was in a group a moment ago, for deciding who is heard: every message
+// asks. Votes don't use it.
+func (a *Adapter) members(ctx context.Context, id string) ([]string, error) {
+	return a.groups.look(ctx, id, func(ctx context.Context) ([]string, time.Duration, error) {
+		users, err := a.web.Members(ctx, id)
+		return users, groupStays, err
+	})
 }
 
 // Possible says whether anybody in the thread could be in a group: in a direct
@@ -176,7 +138,7 @@ func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule strin
 	possible := func(users []string) bool {
 		return len(users) > 0 && (user == "" || slices.Contains(users, string(user)))
 	}
-	users, err := a.lately(ctx, group)
+	users, err := a.members(ctx, group)
 	if err == nil && !possible(users) { // somebody may just have come
 		users, err = a.web.Members(ctx, group)
 	}
