@@ -1,6 +1,7 @@
 package calculator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,18 +97,17 @@ var (
 	multiply = arithmetic((*apd.Context).Mul)
 	divide   = arithmetic((*apd.Context).Quo)
 	leaves   = arithmetic((*apd.Context).Rem)
+	negate   = lossless((*apd.Decimal).Neg)
+	absolute = lossless((*apd.Decimal).Abs)
 )
 
-func negate(x ...*number) *number {
-	out := number{digits: x[0].digits}
-	out.Neg(&x[0].Decimal)
-	return &out
-}
-
-func absolute(x ...*number) *number {
-	out := number{digits: x[0].digits}
-	out.Abs(&x[0].Decimal)
-	return &out
+// lossless makes a function of an operation that needs no more digits than its operand.
+func lossless(op func(d, x *apd.Decimal) *apd.Decimal) operation {
+	return func(x ...*number) *number {
+		out := number{digits: x[0].digits}
+		op(&out.Decimal, &x[0].Decimal)
+		return &out
+	}
 }
 
 func sign(x ...*number) *number { return integer(int64(x[0].settled().Sign())) }
@@ -191,16 +191,13 @@ func quantize(x *number, exponent int32, how apd.Rounder) *number {
 func whole(x *number) (*big.Int, error) {
 	var n apd.Decimal
 	n.Reduce(&x.settled().Decimal)
-	if n.Exponent < 0 {
+	if n.Exponent < 0 || n.Form != apd.Finite {
 		return nil, errors.New("it takes whole numbers")
 	}
 	if int64(n.Exponent)+n.NumDigits() > exactDigits {
 		return nil, fmt.Errorf("it takes numbers of up to %d digits", exactDigits)
 	}
-	i, ok := new(big.Int).SetString(n.Text('f'), 10)
-	if !ok {
-		return nil, errors.New("it takes whole numbers")
-	}
+	i, _ := new(big.Int).SetString(n.Text('f'), 10) // it has digits only
 	return i, nil
 }
 
@@ -209,29 +206,26 @@ func fromBig(i *big.Int) *number {
 	return exact(func(c *apd.Context, out *apd.Decimal) (apd.Condition, error) { return c.Round(out, d) })
 }
 
-// ofSizes makes a function of the sizes of two integers.
-func ofSizes(f func(a, b *big.Int) *big.Int) operation {
+// ofSizes makes a function of the sizes of two integers and their greatest common divisor.
+func ofSizes(f func(a, b, divisor *big.Int) *big.Int) operation {
 	return func(x ...*number) *number {
 		a, err := whole(x[0])
-		if err != nil {
+		b, wrong := whole(x[1])
+		if err = cmp.Or(err, wrong); err != nil {
 			return none(err)
 		}
-		b, err := whole(x[1])
-		if err != nil {
-			return none(err)
-		}
-		return fromBig(f(a.Abs(a), b.Abs(b)))
+		a, b = a.Abs(a), b.Abs(b)
+		return fromBig(f(a, b, new(big.Int).GCD(nil, nil, a, b)))
 	}
 }
 
-func gcd(a, b *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, a, b) }
+func gcd(_, _, divisor *big.Int) *big.Int { return divisor }
 
-func lcm(a, b *big.Int) *big.Int {
-	if a.Sign() == 0 || b.Sign() == 0 {
-		return new(big.Int)
+func lcm(a, b, divisor *big.Int) *big.Int {
+	if divisor.Sign() == 0 { // of two zeros
+		return divisor
 	}
-	g := gcd(a, b)
-	return g.Mul(a.Quo(a, g), b)
+	return a.Mul(a.Quo(a, divisor), b)
 }
 
 // largestFactorial keeps the result under the largest power of ten.

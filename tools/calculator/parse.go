@@ -64,8 +64,9 @@ type parser struct {
 	stopped func() error
 	text    string
 	pos     int
-	nesting int  // open parentheses
-	inCall  bool // the innermost one is a function's
+	nesting int     // open parentheses
+	inCall  bool    // the innermost one is a function's
+	given   *number // the next operand, where an operator brought it along
 }
 
 // calculate evaluates an expression.
@@ -96,82 +97,73 @@ func (p *parser) takes(sign string) bool {
 	return true
 }
 
+// token is the next piece of an expression.
+type token struct {
+	kind byte // '0': a number, 'a': a name, '+': an operator, 0: the end; others are the sign itself
+	text string
+	op   operator
+}
+
+// peek reads the next token, and stays before it. It refuses a comma or a closing
+// parenthesis that belongs to nothing.
+func (p *parser) peek() (t token, err error) {
+	rest := p.next()
+	if rest == "" {
+		return t, nil
+	}
+	switch c := rest[0]; {
+	case c == ')' && p.nesting == 0:
+		return t, errors.New("there is a closing parenthesis too many")
+	case c == ',' && !p.inCall:
+		return t, errors.New("a comma stands only between the arguments of a function or between thousands; the decimal sign is a point")
+	case c == '(' || c == ')' || c == ',':
+		return token{kind: c, text: rest[:1]}, nil
+	case c == '.' || c >= '0' && c <= '9':
+		t.kind = '0'
+		t.text, err = p.digits(rest)
+		return t, err
+	}
+	if name := namePattern.FindString(rest); name != "" {
+		return token{kind: 'a', text: name}, nil
+	}
+	t.kind = '+'
+	t.op, t.text, err = readOperator(rest)
+	return t, err
+}
+
 // expression calculates up to the first operator that binds more loosely.
 func (p *parser) expression(least int) (*number, error) {
 	left, err := p.operand()
 	if err != nil {
 		return nil, err
 	}
-	return p.onwards(left, least)
-}
-
-// onwards is expression with the first operand already read.
-func (p *parser) onwards(left *number, least int) (*number, error) {
 	for {
-		op, written, err := p.infix()
-		if err != nil || op.binds < least {
-			return left, err
+		t, err := p.peek()
+		switch {
+		case err != nil:
+			return nil, err
+		case t.kind == '0' || t.kind == 'a' || t.kind == '(':
+			return nil, fmt.Errorf("an operator is missing before %q", t.text)
+		case t.op.binds < least: // as is what ends it
+			return left, nil
 		}
-		p.pos += len(written)
-		tighter := op.binds + 1
-		if op.binds == bindsPower { // 2^3^2 is 2^(3^2)
+		p.pos += len(t.text)
+		tighter := t.op.binds + 1
+		if t.op.binds == bindsPower { // 2^3^2 is 2^(3^2)
 			tighter = bindsPower
 		}
-		right := op.right
-		if right != nil {
-			right, err = p.onwards(right, tighter)
-		} else {
-			right, err = p.expression(tighter)
+		p.given = t.op.right
+		right, err := p.expression(tighter)
+		if err == nil {
+			err = p.stopped()
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err = p.stopped(); err != nil {
-			return nil, err
-		}
-		if left = op.apply(left, right); left.err != nil {
+		if left = t.op.apply(left, right); left.err != nil {
 			return nil, left.err
 		}
 	}
-}
-
-// infix finds the operator behind an operand. At the end of the text, an argument or a
-// parenthesis it finds one that binds nothing.
-func (p *parser) infix() (operator, string, error) {
-	rest := p.next()
-	switch {
-	case rest == "":
-		return operator{}, "", nil
-	case rest[0] == ')' || rest[0] == ',':
-		return operator{}, "", p.misplaced(rest[0])
-	case rest[0] == '(':
-		return operator{}, "", missing("(")
-	case rest[0] == '.' || rest[0] >= '0' && rest[0] <= '9':
-		written, err := p.digits(rest)
-		if err == nil {
-			err = missing(written)
-		}
-		return operator{}, "", err
-	}
-	if name := namePattern.FindString(rest); name != "" {
-		return operator{}, "", missing(name)
-	}
-	return readOperator(rest)
-}
-
-func missing(before string) error {
-	return fmt.Errorf("an operator is missing before %q", before)
-}
-
-// misplaced refuses a comma or a closing parenthesis that belongs to nothing.
-func (p *parser) misplaced(sign byte) error {
-	switch {
-	case sign == ')' && p.nesting == 0:
-		return errors.New("there is a closing parenthesis too many")
-	case sign == ',' && !p.inCall:
-		return errors.New("a comma stands only between the arguments of a function or between thousands; the decimal sign is a point")
-	}
-	return nil
 }
 
 // readOperator reads the operator with which a text begins.
@@ -199,50 +191,37 @@ func readOperator(text string) (op operator, written string, err error) {
 
 // operand reads a number, a name, a call, a parenthesis, or one with a sign.
 func (p *parser) operand() (*number, error) {
-	rest := p.next()
+	if x := p.given; x != nil {
+		p.given = nil
+		return x, nil
+	}
+	t, err := p.peek()
 	switch {
-	case rest == "":
+	case err != nil:
+		return nil, err
+	case t.kind == 0:
 		return nil, errors.New("it ends too early")
-	case rest[0] == '.' || rest[0] >= '0' && rest[0] <= '9':
-		written, err := p.digits(rest)
-		if err != nil {
-			return nil, err
-		}
-		p.pos += len(written)
-		return parseNumber(strings.NewReplacer(",", "", "_", "").Replace(written))
-	case rest[0] == '(':
+	case t.kind == ')' || t.kind == ',' || t.kind == '+' && t.op.sign == nil:
+		return nil, fmt.Errorf("it cannot be read from character %d on, at %q", utf8.RuneCountInString(p.text[:p.pos])+1, t.text)
+	case t.kind == '(':
 		x, err := p.parenthesis(false)
 		if err != nil {
 			return nil, err
 		}
 		return x[0], nil
-	case rest[0] == ')' || rest[0] == ',':
-		if err := p.misplaced(rest[0]); err != nil {
-			return nil, err
-		}
-		return nil, p.unreadable(rest[:1])
 	}
-	if name := namePattern.FindString(rest); name != "" {
-		p.pos += len(name)
-		return p.named(strings.ToLower(name))
+	p.pos += len(t.text)
+	switch t.kind {
+	case '0':
+		return parseNumber(strings.NewReplacer(",", "", "_", "").Replace(t.text))
+	case 'a':
+		return p.named(strings.ToLower(t.text))
 	}
-	op, written, err := readOperator(rest)
-	if err != nil {
-		return nil, err
-	}
-	if op.sign == nil {
-		return nil, p.unreadable(written)
-	}
-	p.pos += len(written)
 	x, err := p.expression(bindsSign)
 	if err != nil {
 		return nil, err
 	}
-	return op.sign(x), nil
-}
-
-func (p *parser) unreadable(written string) error {
-	return fmt.Errorf("it cannot be read from character %d on, at %q", utf8.RuneCountInString(p.text[:p.pos])+1, written)
+	return t.op.sign(x), nil
 }
 
 // digits finds the number with which a text begins, with commas between
@@ -264,12 +243,7 @@ func (p *parser) digits(text string) (string, error) {
 
 // named gives a constant, or calls a function.
 func (p *parser) named(name string) (*number, error) {
-	switch name {
-	case "π":
-		name = "pi"
-	case "√":
-		name = "sqrt"
-	}
+	name = strings.NewReplacer("π", "pi", "√", "sqrt").Replace(name)
 	if n, ok := constants[name]; ok {
 		return n, nil
 	}

@@ -27,23 +27,24 @@ func certain(x ...*number) int {
 	return shownDigits
 }
 
-func squareRoot(x ...*number) *number {
-	if x[0].Sign() < 0 {
-		return none(errors.New("a negative number has no real square root"))
-	}
-	return root((*apd.Context).Sqrt, x[0], 2)
-}
+var (
+	squareRoot = root((*apd.Context).Sqrt, 2)
+	cubeRoot   = root((*apd.Context).Cbrt, 3)
+)
 
-func cubeRoot(x ...*number) *number { return root((*apd.Context).Cbrt, x[0], 3) }
-
-// series makes a function of one that apd computes as a series.
+// series computes what apd does as a series.
 func series(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error), x *number) *number {
 	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) { return op(c, d, brief(x)) }, certain(x))
 }
 
-// root takes the n-th root, and knows when it is exact.
-func root(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error), x *number, n int64) *number {
-	return verified(series(op, x), x, func(r *number) *number { return integerPower(r, n) })
+// root makes a function of the n-th root, which knows when it is exact.
+func root(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error), n int64) operation {
+	return func(x ...*number) *number {
+		if n == 2 && x[0].Sign() < 0 {
+			return none(errors.New("a negative number has no real square root"))
+		}
+		return verified(series(op, x[0]), x[0], func(r *number) *number { return integerPower(r, n) })
+	}
 }
 
 // verified gives out as an exact number when its inverse is exactly x.
@@ -151,14 +152,11 @@ var largestAngle = apd.New(1, 15)
 // circular makes a function of an angle, of its sine and of its cosine.
 func circular(of func(angle, sin, cos float64) float64) operation {
 	return func(x ...*number) *number {
-		var turn, angle, size apd.Decimal
+		var angle, size apd.Decimal
 		if size.Abs(&x[0].Decimal); size.Cmp(largestAngle) > 0 {
 			return none(errors.New("the angle is larger than 10^15"))
 		}
-		if _, err := roughly.Mul(&turn, &pi.Decimal, apd.New(2, 0)); err != nil {
-			return none(fmt.Errorf("measure the circle: %w", err))
-		}
-		if c, err := roughly.Rem(&angle, &x[0].Decimal, &turn); err != nil {
+		if c, err := roughly.Rem(&angle, &x[0].Decimal, &turn.Decimal); err != nil {
 			return none(inWords(c, err))
 		}
 		f, err := angle.Float64()
@@ -174,14 +172,12 @@ func circular(of func(angle, sin, cos float64) float64) operation {
 }
 
 var (
+	turn    = multiply(pi, integer(2))
 	sine    = circular(func(_, sin, _ float64) float64 { return sin })
 	cosine  = circular(func(_, _, cos float64) float64 { return cos })
 	tangent = circular(func(angle, sin, cos float64) float64 {
-		switch {
-		case sin == 0:
-			return 0
-		case cos == 0:
-			return math.Inf(1)
+		if sin == 0 || cos == 0 { // angle is not exactly there
+			return sin / cos
 		}
 		return math.Tan(angle)
 	})
