@@ -203,19 +203,14 @@ func (f *folder) clear() error {
 // discard removes a file or folder of the working folder, by its own name.
 func (f *folder) discard(name string) error {
 	path := filepath.Join(f.work(), name)
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	switch err := os.Remove(path); {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return nil
-	case err == nil && info.IsDir():
+	case errors.Is(err, syscall.ENOTEMPTY):
 		return eraseBy(path, f.work())
-	case err == nil:
-		err = os.Remove(path)
-	}
-	if err != nil {
+	default:
 		return fmt.Errorf("take a file from python's folder: %w", err)
 	}
-	return nil
 }
 
 // erase removes a folder with its content, also locked files. No code runs there any
@@ -229,53 +224,25 @@ func eraseBy(path, beside string) error {
 	queue := []string{path}
 	for n := 0; len(queue) > 0; queue = queue[1:] {
 		dir := queue[0]
-		entries, err := unlock(dir)
-		if err != nil {
-			return fmt.Errorf("erase python's folder: %w", err)
+		err := os.Chmod(dir, 0o700) // its owner may have closed it
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		entries, unread := os.ReadDir(dir)
+		errs := []error{err, unread}
 		for _, e := range entries {
 			from := filepath.Join(dir, e.Name())
 			if !e.IsDir() {
-				err = os.Remove(from)
-			} else {
-				n++
-				to := fmt.Sprintf("%s.%d", beside, n)
-				queue, err = append(queue, to), takeOut(from, to)
+				errs = append(errs, os.Remove(from))
+				continue
 			}
-			if err != nil {
-				return fmt.Errorf("erase python's folder: %w", err)
-			}
+			n++
+			queue = append(queue, fmt.Sprintf("%s.%d", beside, n))
+			errs = append(errs, os.Chmod(from, 0o700), os.Rename(from, queue[len(queue)-1])) // without the right to write to it, it can't move
 		}
-		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := errors.Join(append(errs, os.Remove(dir))...); err != nil {
 			return fmt.Errorf("erase python's folder: %w", err)
 		}
 	}
 	return nil
-}
-
-// unlock lists a folder, which its owner may have closed.
-func unlock(dir string) ([]fs.DirEntry, error) {
-	info, err := os.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.IsDir():
-		return nil, errors.New("it is no folder")
-	}
-	if info.Mode().Perm()&0o700 != 0o700 {
-		if err := os.Chmod(dir, 0o700); err != nil {
-			return nil, err
-		}
-	}
-	return os.ReadDir(dir)
-}
-
-// takeOut moves a folder, for which its owner needs to be able to write to it.
-func takeOut(from, to string) error {
-	if err := os.Chmod(from, 0o700); err != nil {
-		return err
-	}
-	return os.Rename(from, to)
 }

@@ -42,9 +42,7 @@ func (p *Python) probe(ctx context.Context) (err error) {
 		return unstarted(err)
 	}
 	defer func() { err = errors.Join(err, i.end()) }()
-	l := p.limits(f)
-	l.time = p.box.waits.trial
-	end := i.call(ctx, probeCode, l)
+	end := p.call(ctx, i, f, probeCode, p.box.waits.trial)
 	output := strings.TrimSpace(i.outputNow())
 	switch {
 	case ctx.Err() != nil:
@@ -57,7 +55,7 @@ func (p *Python) probe(ctx context.Context) (err error) {
 	case output != "fine":
 		return off("its sandbox has a hole: %s", strings.ReplaceAll(output, "\n", "; "))
 	}
-	if why := i.watched(l); why != "" {
+	if why := p.watched(i, f); why != "" {
 		return off("its sandbox did not stand the trial: %s", why)
 	}
 	if _, err := i.freeze(); err != nil {

@@ -84,7 +84,7 @@ func (p *Python) perform(ctx context.Context, s *session, f *folder, in tools.In
 		if notes, err = p.renew(ctx, s, f, notes); err != nil {
 			return tools.Failed("python was not run: its sandbox did not start; other code won't help"), err
 		}
-		end = s.i.call(ctx, code, p.limits(f))
+		end = p.call(ctx, s.i, f, code, p.o.Timeout)
 	}
 	return p.finish(ctx, s, f, end, result{before: before, notes: notes})
 }
@@ -101,30 +101,6 @@ func (p *Python) renew(ctx context.Context, s *session, f *folder, notes []strin
 	return notes, p.begin(ctx, s, f)
 }
 
-func (p *Python) limits(f *folder) limits {
-	return limits{time: p.o.Timeout, after: p.o.after, answer: p.o.answer, watch: func(list []process) string {
-		switch {
-		case len(list) > processesMost:
-			return fmt.Sprintf("it had more than %d processes", processesMost)
-		case memoryOf(list, p.o.Memory) > p.o.Memory:
-			return fmt.Sprintf("it took more than %s of memory", bytesText(p.o.Memory))
-		}
-		unlinked, err := unlinkedOf(list, p.o.Disk)
-		if err != nil {
-			return "its open files could not be watched"
-		}
-		return f.over(p.o.Disk - unlinked)
-	}}
-}
-
-// limits end a call before its code does.
-type limits struct {
-	time   time.Duration
-	after  func(time.Duration) <-chan time.Time
-	answer time.Duration          // after an interrupt
-	watch  func([]process) string // says why it has to end at once
-}
-
 // ending is how a call ended.
 type ending struct {
 	answer answer
@@ -134,18 +110,18 @@ type ending struct {
 }
 
 // call runs code, and returns when it has answered or has to be killed.
-func (i *interpreter) call(ctx context.Context, code string, l limits) ending {
+func (p *Python) call(ctx context.Context, i *interpreter, f *folder, code string, most time.Duration) ending {
 	id, err := i.send(code)
 	if err != nil {
 		return ending{lost: "the interpreter no longer listened", deaf: true}
 	}
-	watch, limit := time.NewTicker(watchEvery), l.after(l.time)
+	watch, limit := time.NewTicker(watchEvery), p.o.after(most)
 	defer watch.Stop()
 	var grace <-chan time.Time
 	stopped, cut := ctx.Done(), ""
 	interrupt := func(why string) {
 		if cut == "" {
-			cut, grace = why, time.After(l.answer)
+			cut, grace = why, time.After(p.o.answer)
 			_ = i.python.Signal(syscall.SIGINT) // if there is nobody to hear it, grace ends that
 		}
 	}
@@ -160,27 +136,36 @@ func (i *interpreter) call(ctx context.Context, code string, l limits) ending {
 			}
 			return ending{answer: a, cut: cut}
 		case <-limit:
-			interrupt(fmt.Sprintf("it took longer than %s", l.time))
+			interrupt(fmt.Sprintf("it took longer than %s", most))
 		case <-stopped:
 			stopped = nil
 			interrupt("it was stopped")
 		case <-grace:
 			return ending{lost: cut + " and could not be interrupted"}
 		case <-watch.C:
-			if why := i.watched(l); why != "" {
+			if why := p.watched(i, f); why != "" {
 				return ending{lost: why}
 			}
 		}
 	}
 }
 
-// watched says why the interpreter has to end, when it goes beyond its limits.
-func (i *interpreter) watched(l limits) string {
+// watched says why an interpreter has to end, when it goes beyond its limits.
+func (p *Python) watched(i *interpreter, f *folder) string {
 	list, _, err := below(i.first.Pid)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "it could not be watched"
+	case len(list) > processesMost:
+		return fmt.Sprintf("it had more than %d processes", processesMost)
+	case memoryOf(list, p.o.Memory) > p.o.Memory:
+		return fmt.Sprintf("it took more than %s of memory", bytesText(p.o.Memory))
 	}
-	return l.watch(list)
+	unlinked, err := unlinkedOf(list, p.o.Disk)
+	if err != nil {
+		return "its open files could not be watched"
+	}
+	return f.over(p.o.Disk - unlinked)
 }
 
 // result is a call's result as it grows.
@@ -204,7 +189,7 @@ func (p *Python) finish(ctx context.Context, s *session, f *folder, end ending, 
 		}
 	}
 	if end.lost == "" {
-		end.lost = s.i.watched(p.limits(f))
+		end.lost = p.watched(s.i, f)
 	}
 	r.text = s.i.outputNow()
 	if end.lost != "" {
