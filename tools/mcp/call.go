@@ -51,9 +51,8 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		if off := differs(o.d, l.tools); off != "" {
 			return switchedOff(o, off), nil
 		}
-		a := &attempt{begun: time.Now()}
-		a.asked.Store(h.State != "")
-		run := &running{in: in, limit: limit, session: l.session, ctx: ctx, attempt: a, notes: h.Notes}
+		run := &running{in: in, limit: limit, session: l.session, ctx: ctx, begun: time.Now(), notes: h.Notes}
+		run.asked.Store(h.State != "")
 		end := s.calls.begin(run)
 		r, err := s.rounds(context.WithValue(ctx, runningKey{}, run), run, l.tools, o, &h)
 		end()
@@ -71,11 +70,11 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		case err == nil:
 			return run.noted(result(o, in, r, s.fetched(ctx, l.session, r))), nil
 		}
-		if ended(err) && a.undone() && try == 1 {
+		if ended(err) && run.undone() && try == 1 {
 			gone = l.session
 			continue
 		}
-		return s.broken(ctx, o, err, a)
+		return s.broken(ctx, o, err, run)
 	}
 }
 
@@ -127,10 +126,10 @@ func (s *server) unavailable(ctx context.Context, o offer, err error) (llm.Resul
 }
 
 // broken tells of a call that went out and did not come back with a result.
-func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (llm.Result, error) {
+func (s *server) broken(ctx context.Context, o offer, err error, run *running) (llm.Result, error) {
 	if said, undone, ok := answered(err); ok {
 		what := "failed, and what it had begun may be done in part or as a whole"
-		if undone && !a.asked.Load() {
+		if undone && !run.asked.Load() {
 			what = "was not done"
 		}
 		return tools.Failed("%s %s; the server %s says:\n%s", o.as, what, s.Name, said), nil
@@ -142,13 +141,13 @@ func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (ll
 		return tools.Failed("%s was stopped; what it had begun may be done in part or as a whole", o.as), cause
 	}
 	reason := why(err)
-	refused := a.refused.Load()
+	refused := run.refused.Load()
 	if refused != nil {
 		reason = refused
-	} else if noted := s.fault.since(a.begun); noted != nil {
+	} else if noted := s.fault.since(run.begun); noted != nil {
 		reason = noted
 	}
-	if tools.Undialled(err) && !a.asked.Load() || a.undone() && (ended(err) || refused != nil) {
+	if tools.Undialled(err) && !run.asked.Load() || run.undone() && (ended(err) || refused != nil) {
 		return s.unavailable(ctx, o, reason)
 	}
 	return tools.Failed("%s broke off before there was an answer: the connection to the server %s failed (%v). Whether it was done is not known: look before you do it again.", o.as, s.Name, reason),

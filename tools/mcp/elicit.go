@@ -35,19 +35,33 @@ import (
 // callMeta is where a request that came on the stream of a call bears its number.
 const callMeta = "nod/call"
 
-// running is a call that may ask.
+// running is one attempt at a call, which may ask.
 type running struct {
 	id      string
 	in      tools.Input
 	limit   *patience.Limit
 	session *sdk.ClientSession
 	ctx     context.Context
-	attempt *attempt
+	begun   time.Time
 
-	asks atomic.Int32 // questions that wait for their answer
+	// Of an attempt over HTTP, seen where it goes out. The SDK's errors don't tell: when a
+	// session is lost, all running calls get the error of the refused one.
+	sent    atomic.Bool
+	refused atomic.Pointer[trouble] // the server's refusal of this very call
+
+	asked atomic.Bool  // the server asked a person something for it, and so had begun
+	asks  atomic.Int32 // questions that wait for their answer
 
 	mu    sync.Mutex
 	notes []string // what was asked, for the model
+}
+
+// undone says that nothing was done for certain: the call was refused, or never
+// went out. With the newest version of the protocol it goes out once more with each
+// answer of a person's, and a refusal of that is none of the call.
+func (r *running) undone() bool {
+	refused := r.refused.Load()
+	return !r.asked.Load() && (!r.sent.Load() || refused != nil && refused.undone)
 }
 
 // calls are those that run.
@@ -173,7 +187,7 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 		s.log.Info("an mcp server asked a person something, and it is not known whom", "server", s.Name)
 		return declined, nil
 	}
-	r.attempt.asked.Store(true)
+	r.asked.Store(true)
 	q, err := s.question(req.Params)
 	return s.asked(ctx, r, q, err)
 }

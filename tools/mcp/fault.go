@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -93,22 +92,4 @@ func why(err error) error {
 		return ours("the connection broke off")
 	}
 	return errProtocol
-}
-
-// attempt is one attempt at a call over HTTP, seen where it goes out. The SDK's errors
-// don't tell: when a session is lost, all running calls get the error of the refused
-// one.
-type attempt struct {
-	begun   time.Time
-	sent    atomic.Bool
-	asked   atomic.Bool             // the server asked a person something for it, and so had begun
-	refused atomic.Pointer[trouble] // the server's refusal of this very call
-}
-
-// undone says that nothing was done for certain: the call was refused, or never
-// went out. With the newest version of the protocol it goes out once more with each
-// answer of a person's, and a refusal of that is none of the call.
-func (a *attempt) undone() bool {
-	refused := a.refused.Load()
-	return !a.asked.Load() && (!a.sent.Load() || refused != nil && refused.undone)
 }

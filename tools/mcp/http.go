@@ -68,7 +68,7 @@ func (w *web) client() *http.Client {
 // of those answers that the SDK would only know by their phrase.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	asked := requestOf(req)
-	call := asked.attempt(req.Context())
+	call := asked.call(req.Context())
 	if origin(req.URL) != w.origin {
 		if req.Body != nil {
 			_ = req.Body.Close()
@@ -145,7 +145,7 @@ func (w *web) refusal(req *http.Request, resp *http.Response, asked request) (*h
 	status := resp.StatusCode
 	reason := statusReason(status)
 	_ = w.fault.note(reason)
-	asked.attempt(req.Context()).refused.Store(reason)
+	asked.call(req.Context()).refused.Store(reason)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		return nil, reason
@@ -207,14 +207,14 @@ func requestOf(req *http.Request) (asked request) {
 	return asked
 }
 
-// attempt is the attempt at a call that the request itself makes, or one that nobody asks.
+// call is the call that the request itself makes, or one that nobody asks.
 // Other requests serve a call too: they continue the stream of its answer, or report
 // that it was given up. Their outcome says nothing about the call.
-func (r request) attempt(ctx context.Context) *attempt {
+func (r request) call(ctx context.Context) *running {
 	if call := runningOf(ctx); call != nil && r.Method == "tools/call" {
-		return call.attempt
+		return call
 	}
-	return &attempt{}
+	return &running{}
 }
 
 // answeredBy says whether a body is the protocol's answer to the request.

@@ -127,7 +127,7 @@ func (s *server) rounds(ctx context.Context, run *running, now []Definition, o o
 		if err != nil || r.InputRequests == nil || round == mostRounds {
 			return r, err
 		}
-		run.attempt.asked.Store(true)
+		run.asked.Store(true)
 		h.State = r.RequestState
 		var held bool
 		if responses, held = s.questions(ctx, run, h, r.InputRequests); held {
@@ -198,7 +198,7 @@ func (s *server) responses(run *running, h *handle) sdk.InputResponseMap {
 
 // await asks for a task until it ends. A server that is away is waited for.
 func (s *server) await(ctx context.Context, o offer, in tools.Input, h handle, since time.Time) (llm.Result, error) {
-	run := &running{in: in, ctx: ctx, attempt: &attempt{begun: time.Now()}, notes: h.Notes}
+	run := &running{in: in, ctx: ctx, notes: h.Notes}
 	if in.Resumes != nil && in.Resumes.Stop {
 		return run.noted(s.stopTask(ctx, o, in, h, "was stopped")), nil
 	}
@@ -302,7 +302,7 @@ func (s *server) ended(ctx context.Context, run *running, o offer, t *task) *llm
 func (s *server) stopTask(ctx context.Context, o offer, in tools.Input, h handle, what string) llm.Result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.pace.patient)
 	defer cancel()
-	run := &running{in: in, ctx: ctx, attempt: &attempt{begun: time.Now()}}
+	run := &running{in: in, ctx: ctx}
 	l, err := s.connected(ctx, nil)
 	if err == nil {
 		_, err = sdk.CallCustomMethod[*taskParams, *task](ctx, l.session, "tasks/cancel", &taskParams{TaskID: h.Task})
