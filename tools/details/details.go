@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/edits"
 	"nod/llm"
 	"nod/tools"
 	"nod/tools/document"
@@ -193,31 +194,11 @@ func readRange(text string, count int) (from, to int, err error) {
 
 // nearestFirst sorts names by how like one they are.
 func nearestFirst(names []string, name string) []string {
-	want := pairs(name)
-	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int {
-		return cmp.Compare(likeness(want, pairs(b)), likeness(want, pairs(a)))
-	})
-}
-
-// pairs are the letters of a text that follow each other.
-func pairs(text string) map[string]bool {
-	out := map[string]bool{}
-	runes := []rune(strings.ToLower(text))
-	for i := range max(len(runes)-1, 0) {
-		out[string(runes[i:i+2])] = true
+	far := map[string]int{}
+	for _, n := range names {
+		far[n] = edits.Letters(strings.ToLower(n), strings.ToLower(name))
 	}
-	return out
-}
-
-// likeness is the common share of two texts (Dice's coefficient).
-func likeness(a, b map[string]bool) float64 {
-	both := 0
-	for pair := range a {
-		if b[pair] {
-			both++
-		}
-	}
-	return 2 * float64(both) / float64(max(len(a)+len(b), 1))
+	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(far[a], far[b]) })
 }
 
 // listed writes names one after another, up to some number of them.
