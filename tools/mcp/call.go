@@ -172,19 +172,20 @@ var ofRequests = []int64{jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jso
 // codeRejected is the SDK's code for a message that a transport did not take.
 const codeRejected = -32005
 
-// ready returns a connection with its present tools. It waits while the server
-// connects, but not for ever; gone is a useless session.
+// ready returns a connection with its present tools: a call never relies on an older
+// list, as a server need not announce a change, and the tool may be another one by now.
+// It waits while the server connects, but not for ever; gone is a useless session.
 func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.pace.patient)
 	defer cancel()
-	begun := time.Now()
 	for {
 		l, err := s.connected(ctx, gone)
 		if err != nil {
 			return nil, err
 		}
-		if l, err = s.fresh(ctx, l, begun); !ended(err) {
-			return l, why(err)
+		found, err := s.list(ctx, l.session, l)
+		if !ended(err) {
+			return found, why(err)
 		}
 		gone = l.session
 	}
@@ -215,29 +216,6 @@ func (s *server) connected(ctx context.Context, gone *sdk.ClientSession) (*live,
 			return nil, lost
 		}
 	}
-}
-
-// fresh lists the tools again, so that a call never relies on an older list: a server
-// need not announce a change, and the tool may be another one by now. Calls at the same
-// time share a listing: one that began after begun is fresh enough.
-func (s *server) fresh(ctx context.Context, l *live, begun time.Time) (*live, error) {
-	select {
-	case s.listing <- struct{}{}:
-		defer func() { <-s.listing }()
-	case <-ctx.Done():
-		return l, ctx.Err()
-	}
-	s.mu.Lock()
-	now := s.live
-	s.mu.Unlock()
-	if now != nil && now.session == l.session && now.listed.After(begun) {
-		return now, nil
-	}
-	found, err := s.list(ctx, l.session, l)
-	if err != nil {
-		return l, err
-	}
-	return found, nil
 }
 
 // differs says why a tool is off; "" if it is the pinned one.

@@ -321,8 +321,7 @@ func newServer(cfg Server, o Options) (*server, error) {
 	s := &server{
 		Server: cfg, pace: cmp.Or(cfg.pace, o.pace), limit: o.limit, log: o.Logger, dir: o.Dir, version: o.Version,
 		changed: make(bell), closing: make(chan struct{}), wake: make(chan struct{}, 1), relist: make(chan struct{}, 1),
-		listing: make(chan struct{}, 1),
-		fault:   &fault{},
+		fault: &fault{},
 	}
 	if cfg.URL.IsSet() {
 		web, err := newWeb(cfg, s.pace.bytes, s.fault)

@@ -27,7 +27,6 @@ type server struct {
 	closing chan struct{} // closed when the program ends
 	wake    chan struct{} // somebody wants a connection now
 	relist  chan struct{} // the server says that its tools changed
-	listing chan struct{} // held by the call that asks for the tools
 	late    chan struct{} // gets a value when it comes after the start
 
 	mu       sync.Mutex
@@ -50,7 +49,6 @@ type live struct {
 	tools   []Definition // those that are wanted
 	offered int          // how many there are
 	idle    []string     // patterns that fit none of them
-	listed  time.Time    // when they were asked for
 }
 
 // run connects, and connects again, until ctx is done.
@@ -139,7 +137,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession, only *liv
 	ctx, cancel := context.WithTimeoutCause(ctx, s.pace.attempt, errSlow)
 	defer cancel()
 	var found []Definition
-	begun, params := time.Now(), &sdk.ListToolsParams{}
+	params := &sdk.ListToolsParams{}
 	for page := 0; ; page++ {
 		if page == mostPages || len(found) > mostTools {
 			return nil, ours("it lists more than %d tools, or in more than %d pages", mostTools, mostPages)
@@ -163,7 +161,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession, only *liv
 		}
 		params = &sdk.ListToolsParams{Cursor: r.NextCursor}
 	}
-	l := &live{session: session, tools: s.wanted(found), offered: len(found), idle: s.idle(found), listed: begun}
+	l := &live{session: session, tools: s.wanted(found), offered: len(found), idle: s.idle(found)}
 	s.use(l, only)
 	return l, nil
 }
