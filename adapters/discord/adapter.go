@@ -205,7 +205,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })
 	}
-	g.Go(func() error { return a.gate.Run(ctx, n, info.Limit.Concurrent) })
+	g.Go(func() error { return a.gate.Run(ctx, n, info.SessionStartLimit.MaxConcurrency) })
 	err = g.Wait()
 	a.lanes.Wait()
 	if err == nil {

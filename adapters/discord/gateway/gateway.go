@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/errgroup"
 
 	"nod/chat/inbound"
@@ -117,23 +118,7 @@ func (g *Gateway) Close(ctx context.Context) {
 
 // Start is how to connect
 // (https://discord.com/developers/docs/events/gateway#get-gateway-bot).
-type Start struct {
-	URL    string `json:"url"`
-	Shards int    `json:"shards"`
-	Limit  Limit  `json:"session_start_limit"`
-}
-
-// Limit says how many new sessions the bot may begin, until when
-// (https://discord.com/developers/docs/events/gateway#session-start-limit-object).
-type Limit struct {
-	Total      int   `json:"total"`
-	Remaining  int   `json:"remaining"`
-	ResetAfter int64 `json:"reset_after"` // ms, of which Discord cuts the fractions
-	Concurrent int   `json:"max_concurrency"`
-}
-
-// spent says that no new session may begin. An answer without a limit limits nothing.
-func (l Limit) spent() bool { return l.Remaining < 1 && (l.Total > 0 || l.ResetAfter > 0) }
+type Start = discordgo.GatewayBotResponse
 
 // starts spaces new sessions out: Discord allows one in 5 s, of each of so many
 // groups of shards, and a number in a day.

@@ -374,8 +374,9 @@ func (s *shard) begin() {
 // one that Discord never answers: who asks for too many in a day gets a new token.
 func (s *shard) mayIdentify(ctx context.Context) error {
 	info, err := s.g.Start(ctx)
-	for ; err == nil && info.Limit.spent(); info, err = s.g.Start(ctx) {
-		wait := max(time.Duration(info.Limit.ResetAfter)*time.Millisecond, time.Second)
+	limit := &info.SessionStartLimit // an answer without one limits nothing
+	for ; err == nil && limit.Remaining < 1 && (limit.Total > 0 || limit.ResetAfter > 0); info, err = s.g.Start(ctx) {
+		wait := max(time.Duration(limit.ResetAfter)*time.Millisecond, time.Second) // Discord cuts the fractions
 		s.g.o.Logger.Error("discord allows no new session today", "again_in", wait.String())
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
@@ -387,7 +388,7 @@ func (s *shard) mayIdentify(ctx context.Context) error {
 	}
 	at := s.turn
 	if s.turn = (time.Time{}); s.g.o.Now().Sub(at) > s.g.o.Stagger {
-		at = s.g.starts.turn(s.n%max(1, info.Limit.Concurrent), s.g.o.Now(), s.g.o.Stagger)
+		at = s.g.starts.turn(s.n%max(1, limit.MaxConcurrency), s.g.o.Now(), s.g.o.Stagger)
 	}
 	if err := retry.Sleep(ctx, at.Sub(s.g.o.Now())); err != nil {
 		return err
@@ -399,7 +400,7 @@ func (s *shard) mayIdentify(ctx context.Context) error {
 func (s *starts) count() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.info.Limit.Remaining--
+	s.info.SessionStartLimit.Remaining--
 }
 
 // turn takes the next turn of a group, and says when it is.

@@ -41,7 +41,7 @@ func Check(ctx context.Context, o discord.Options, rules []string) ([]string, er
 	if err := ask("/gateway/bot", &info); err != nil {
 		return found, fmt.Errorf("ask for the gateway: %w", err)
 	}
-	found = append(found, fmt.Sprintf("%s recommended, %s left today", summary.Count(info.Shards, "shard"), summary.Count(info.Limit.Remaining, "new session")))
+	found = append(found, fmt.Sprintf("%s recommended, %s left today", summary.Count(info.Shards, "shard"), summary.Count(info.SessionStartLimit.Remaining, "new session")))
 	notes, err := checkApplication(o, ask)
 	found = append(found, notes...)
 	roles := seen{ids: map[string]bool{}}
