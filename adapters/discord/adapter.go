@@ -195,7 +195,6 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	if n < least {
 		return n, fmt.Errorf("connect to Discord: %d shards are too few, and it recommends no more", n)
 	}
-	a.gate.Gap.Expect(n)
 	a.Remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.Out.Run(ctx) })
@@ -227,7 +226,7 @@ func (a *Adapter) watchToken(ctx context.Context) error {
 }
 
 // Ready says whether events arrive: every shard has a session.
-func (a *Adapter) Ready() bool { return a.gate.Gap.Ready() }
+func (a *Adapter) Ready() bool { return a.gate.Ready() }
 
 // Depth says how many calls wait for Discord's rate limits, by priority.
 func (a *Adapter) Depth() map[string]int { return a.rest.Out.DepthByName() }

@@ -36,14 +36,14 @@ const (
 // Since looks once for messages. What a second gap takes must not wait for it. It
 // always looks further back than what was heard. The gap knows when it is over.
 func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, _ time.Duration) (found bool, err error) {
-	sessions := a.gate.Gap.Look()
+	sessions := a.gate.Look()
 	var g errgroup.Group
 	g.SetLimit(lookers)
 	for _, s := range a.stretches(marks) { // in about their order
 		g.Go(func() error { return a.overdue(ctx, s) })
 	}
 	if err = g.Wait(); err == nil {
-		a.gate.Gap.Looked(sessions)
+		a.gate.Looked(sessions)
 	}
 	return false, err
 }
@@ -63,7 +63,7 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 		return nil // nothing was ever heard, so nothing was missed
 	}
 	t, heard := a.atlas, marks
-	marks = a.notAfter(marks, a.gate.Gap.Before())
+	marks = a.notAfter(marks, a.gate.Before())
 	newest := marks[0].Last.ID
 	busy, all := t.Busy(newest, mostBusy)
 	if all > len(busy) {

@@ -237,7 +237,7 @@ func TestReadAgainIsNotNew(t *testing.T) {
 		return markOf(thread(o.general, id), id)
 	}
 	lately, before := at(time.Hour), at(80*time.Hour)
-	o.a.gate.Gap.Inherit(gateway.Bookmark{Unlooked: true, Since: now.Add(-100 * time.Hour)})
+	o.a.gate.Inherit(gateway.Bookmark{Unlooked: true, Since: now.Add(-100 * time.Hour)})
 	for _, s := range o.a.stretches([]chat.Watermark{lately, before}) {
 		if s.own != (s.channel == before.Last.ID) {
 			t.Errorf("%+v, of %v and %v", s, lately.Last, before.Last)

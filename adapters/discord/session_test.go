@@ -233,7 +233,7 @@ func (o *office) looked() {
 	o.t.Helper()
 	o.until("everything is looked for", func() bool {
 		var b gateway.Bookmark
-		o.a.gate.Gap.Owe(&b)
+		o.a.gate.Owe(&b)
 		return !b.Unlooked
 	})
 }

@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"sync"
+	"slices"
 	"time"
 )
 
@@ -9,36 +9,27 @@ import (
 // with the time until a process notices a lost connection.
 const apart = 5 * time.Minute
 
-// Gap knows which shards have a session, and whether the bot missed something that no
-// look has found yet. It ends once every shard has a session and a look found everything.
-type Gap struct {
-	settled func() // all was looked for
-	mu      sync.Mutex
-	live    map[int]bool // shards that have a session
-	// Shards whose session began, and which were not told of all guilds yet.
-	untold map[int]bool
-	shards int
-	begun  int       // sessions since the last look that found everything
-	since  time.Time // before that nothing was missed; zero: nobody knows
-	heir   bool      // a process before this one did not come to the end of its look
-}
-
-// Expect begins with so many shards, of which none is connected yet.
-func (g *Gap) Expect(shards int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shards, g.live, g.untold = shards, map[int]bool{}, map[int]bool{}
+// gap is whether the bot missed something that no look has found yet. It ends once every
+// shard has a session and a look found everything.
+type gap struct {
+	begun int       // sessions since the last look that found everything
+	since time.Time // before that nothing was missed; zero: nobody knows
+	heir  bool      // a process before this one did not come to the end of its look
 }
 
 // Ready says whether every shard has a session.
-func (g *Gap) Ready() bool {
+func (g *Gateway) Ready() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.shards > 0 && len(g.live) == g.shards
+	return g.ready()
+}
+
+func (g *Gateway) ready() bool {
+	return len(g.shards) > 0 && !slices.ContainsFunc(g.shards, func(s *shard) bool { return !s.live })
 }
 
 // Inherit takes over a shard from the bookmark of the process before.
-func (g *Gap) Inherit(b Bookmark) {
+func (g *Gateway) Inherit(b Bookmark) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := b.At
@@ -49,64 +40,33 @@ func (g *Gap) Inherit(b Bookmark) {
 }
 
 // missedFrom notes that something may have been missed from a time on. The lock is held.
-func (g *Gap) missedFrom(at time.Time) {
+func (g *Gateway) missedFrom(at time.Time) {
 	if !at.IsZero() && (g.since.IsZero() || at.Before(g.since)) {
 		g.since = at
 	}
 }
 
-// leave notes a shard that lost its connection.
-func (g *Gap) leave(n int, at time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.live, n)
-	g.missedFrom(at)
-}
-
-// renew notes a shard with a new session. Discord tells it of its guilds one by one.
-func (g *Gap) renew(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.live[n], g.untold[n] = true, true
-	g.begun++
-}
-
-// tell notes that a shard knows its guilds, or does not wait for the others.
-func (g *Gap) tell(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.untold, n)
-}
-
-// resume notes a shard that goes on with its session.
-func (g *Gap) resume(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.live[n] = true
-	g.settle()
-}
-
 // Look begins a look. It gives the number of sessions that the look is for: none while
 // Discord has not told of all guilds.
-func (g *Gap) Look() (sessions int) {
+func (g *Gateway) Look() (sessions int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.untold) > 0 {
+	if slices.ContainsFunc(g.shards, func(s *shard) bool { return len(s.guilds) > 0 }) {
 		return 0
 	}
 	return g.begun
 }
 
 // Looked ends a look that found everything.
-func (g *Gap) Looked(sessions int) {
+func (g *Gateway) Looked(sessions int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.begun -= sessions
 	g.settle()
 }
 
-func (g *Gap) settle() {
-	if len(g.live) < g.shards || g.begun > 0 {
+func (g *Gateway) settle() {
+	if !g.ready() || g.begun > 0 {
 		return
 	}
 	g.settled()
@@ -114,7 +74,7 @@ func (g *Gap) settle() {
 }
 
 // Owe notes in a bookmark that a look has not come to its end.
-func (g *Gap) Owe(b *Bookmark) {
+func (g *Gateway) Owe(b *Bookmark) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if b.Unlooked = g.begun > 0; b.Unlooked {
@@ -124,7 +84,7 @@ func (g *Gap) Owe(b *Bookmark) {
 
 // Before is the time from which an unfinished look of an earlier process may have left
 // messages unfound; zero: there is none, or the time is not known.
-func (g *Gap) Before() time.Time {
+func (g *Gateway) Before() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.heir || g.since.IsZero() {

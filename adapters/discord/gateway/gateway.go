@@ -74,16 +74,19 @@ type Event struct {
 
 // Gateway is the sessions of one process.
 type Gateway struct {
-	o      Options
-	host   Host
-	starts starts
+	o       Options
+	host    Host
+	starts  starts
+	settled func() // all was looked for
+
+	mu     sync.Mutex // for the shards' state, too
 	shards []*shard
-	Gap    Gap
+	gap
 }
 
 // New makes a Gateway. settled is called when everything that was missed was looked for.
 func New(o Options, host Host, settled func()) *Gateway {
-	return &Gateway{o: o, host: host, Gap: Gap{settled: settled}}
+	return &Gateway{o: o, host: host, settled: settled}
 }
 
 // ErrTooFew is the error of [Gateway.Run] when Discord wants more shards.
@@ -91,9 +94,12 @@ var ErrTooFew = errors.New("there are too many guilds for so few shards")
 
 // Run keeps n shards connected, of which so many may begin at once, until ctx is done.
 func (g *Gateway) Run(ctx context.Context, n, concurrent int) error {
-	g.shards = g.make(n, concurrent)
+	shards := g.make(n, concurrent)
+	g.mu.Lock()
+	g.shards = shards
+	g.mu.Unlock()
 	all, ctx := errgroup.WithContext(ctx)
-	for _, s := range g.shards {
+	for _, s := range shards {
 		all.Go(func() error { return s.keep(ctx) })
 	}
 	return all.Wait()
@@ -104,7 +110,7 @@ func (g *Gateway) Run(ctx context.Context, n, concurrent int) error {
 func (g *Gateway) make(n, concurrent int) (out []*shard) {
 	for i := range n {
 		turn := g.starts.turn(i%max(1, concurrent), g.o.Now(), g.o.Stagger)
-		out = append(out, &shard{g: g, n: i, of: n, begun: make(chan struct{}, 1), turn: turn})
+		out = append(out, &shard{g: g, n: i, of: n, begun: make(chan struct{}, 1), turn: turn, open: map[int64]int{}})
 	}
 	return out
 }

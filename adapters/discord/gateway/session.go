@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"nod/chat/retry"
@@ -52,7 +51,7 @@ func (s *shard) name() string {
 // process surely ended.
 func (s *shard) recall(ctx context.Context) {
 	b, err := s.noted(ctx)
-	s.g.Gap.Inherit(b)
+	s.g.Inherit(b)
 	if err != nil || b.Session == "" || s.g.o.Now().Sub(b.At) > keptFor {
 		return
 	}
@@ -69,8 +68,8 @@ func (s *shard) recall(ctx context.Context) {
 	if b.Shards != s.of || b.Intents != int(Intents(s.g.o.Content())) || b.User != s.g.host.Self() {
 		return
 	}
-	s.session, s.resume, s.seq, s.taken = b.Session, b.Resume, b.Seq, b
-	s.settled.restart(b.Seq)
+	s.taken = b
+	s.is(b.Session, b.Resume, b.Seq)
 	s.g.o.Logger.Info("going on with the session of the process before", "shard", s.n)
 }
 
@@ -104,16 +103,19 @@ func (s *shard) bookmarks(ctx context.Context) {
 }
 
 func (s *shard) note(ctx context.Context, closed bool) {
-	session, resume := s.settled.session()
-	if session == "" {
+	s.g.mu.Lock()
+	b := Bookmark{
+		Session: s.session, Resume: s.resume, Seq: s.upTo(), Shards: s.of, Intents: int(Intents(s.g.o.Content())),
+		User: s.g.host.Self(), At: s.g.o.Now(), Closed: closed, Process: s.g.o.Process,
+	}
+	ours := s.ours
+	s.g.mu.Unlock()
+	if !ours {
 		return
 	}
 	s.beats++
-	b := Bookmark{
-		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(Intents(s.g.o.Content())),
-		User: s.g.host.Self(), At: s.g.o.Now(), Beat: s.beats, Closed: closed, Process: s.g.o.Process,
-	}
-	s.g.Gap.Owe(&b)
+	b.Beat = s.beats
+	s.g.Owe(&b)
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return
@@ -125,66 +127,35 @@ func (s *shard) note(ctx context.Context, closed bool) {
 	}
 }
 
-// settled knows up to which of a session's events all are put. Events are put side
-// by side, and only what is put may be left out by a resume.
-type settled struct {
-	mu      sync.Mutex
-	id, at  string // the session and its address
-	open    map[int64]int
-	highest int64
+// is begins with a session, or goes on with one, whose first events are put. "" is none.
+// The lock is not held.
+func (s *shard) is(session, resume string, seq int64) {
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	s.session, s.resume, s.seq, s.ours, s.open = session, resume, seq, false, map[int64]int{}
 }
 
-// restart begins with a session, or goes on with one.
-func (t *settled) restart(seq int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.open, t.highest = map[int64]int{}, seq
-}
-
-// is notes which session it is.
-func (t *settled) is(session, resume string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.id, t.at = session, resume
-}
-
-func (t *settled) session() (id, address string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.id, t.at
-}
-
-// reached notes that an event was taken in.
-func (t *settled) reached(seq int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.highest = max(t.highest, seq)
-}
-
-// hold keeps upTo before an event until what it returns is called.
-func (t *settled) hold(seq int64) (done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	open := t.open
-	if open == nil {
-		return func() {}
-	}
+// hold keeps upTo before an event until what it returns is called. Events are put side by
+// side, and only what is put may be left out by a resume.
+func (s *shard) hold(seq int64) (done func()) {
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	open := s.open
 	open[seq]++
 	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
+		s.g.mu.Lock()
+		defer s.g.mu.Unlock()
 		if open[seq]--; open[seq] <= 0 {
 			delete(open, seq)
 		}
 	}
 }
 
-// upTo is the number of the last event before which nothing is left to be put.
-func (t *settled) upTo() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	up := t.highest
-	for seq := range t.open {
+// upTo is the number of the last event before which nothing is left to be put. The lock
+// is held.
+func (s *shard) upTo() int64 {
+	up := s.seq
+	for seq := range s.open {
 		up = min(up, seq-1)
 	}
 	return up

@@ -25,19 +25,22 @@ type shard struct {
 	g     *Gateway
 	n, of int
 
+	// The shard writes these with the lock of the gateway, and reads them without.
 	session string
-	resume  string // address for going on with the session
-	seq     int64
-	tried   int             // how often going on with it failed in a row
-	live    bool            // the connection has a session
-	taken   Bookmark        // what another process noted of the session, until it goes on
+	resume  string          // address for going on with the session
+	seq     int64           // of the last event that was taken in
+	open    map[int64]int   // events that are not put yet
+	ours    bool            // this process has the session
+	live    bool            // the connection has it
 	guilds  map[string]bool // of the session, which were not told of yet
-	late    *time.Timer     // what was missed is looked for without them
-	enough  *time.Timer     // they are not waited for any longer
-	turn    time.Time       // when it may begin its first session
-	settled settled
-	beats   int64         // bookmarks written
-	begun   chan struct{} // has room for one: a session began
+
+	tried  int           // how often going on with it failed in a row
+	taken  Bookmark      // what another process noted of the session, until it goes on
+	late   *time.Timer   // what was missed is looked for without them
+	enough *time.Timer   // they are not waited for any longer
+	turn   time.Time     // when it may begin its first session
+	beats  int64         // bookmarks written
+	begun  chan struct{} // has room for one: a session began
 }
 
 const (
@@ -59,7 +62,7 @@ func (s *shard) keep(ctx context.Context) error {
 	beside.Go(func() { s.bookmarks(besides) })
 	for pause := s.g.o.Pause; ; {
 		err := s.connect(ctx)
-		s.g.Gap.leave(s.n, s.g.o.Now())
+		was := s.leave()
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -69,11 +72,10 @@ func (s *shard) keep(ctx context.Context) error {
 		if why := fatalClose(err); why != "" {
 			return fmt.Errorf("connect to Discord: %w: %s", err, why)
 		}
-		if s.live {
+		if was {
 			pause = s.g.o.Pause
 		}
-		s.judge(err)
-		s.live = false
+		s.judge(err, was)
 		s.g.host.Remember(ctx)
 		s.g.o.Logger.Warn("shard disconnected", "shard", s.n, "resume", s.session != "", "error", err)
 		wait := pause
@@ -91,12 +93,21 @@ func (s *shard) keep(ctx context.Context) error {
 	}
 }
 
+// leave notes a lost connection, and says whether it had a session.
+func (s *shard) leave() (was bool) {
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	was, s.live = s.live, false
+	s.g.missedFrom(s.g.o.Now())
+	return was
+}
+
 // judge says what a failure means for the session.
-func (s *shard) judge(err error) {
+func (s *shard) judge(err error, was bool) {
 	switch {
 	case lostSession(err):
 		s.forget()
-	case s.live:
+	case was:
 		s.tried = 0
 	case s.session != "" && resumeFailed(err):
 		if s.tried++; s.tried >= mostTried {
@@ -148,7 +159,7 @@ func (s *shard) connect(parent context.Context) error {
 	}
 	c, err := dial(parent, address)
 	if err != nil {
-		s.resume = "" // next time by the general address
+		s.setResume("") // next time by the general address
 		return err
 	}
 	defer c.end()
@@ -174,9 +185,15 @@ func (s *shard) connect(parent context.Context) error {
 	return s.read(parent, c, greeting) // events outlive the connection
 }
 
+func (s *shard) setResume(address string) {
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	s.resume = address
+}
+
 func (s *shard) forget() {
-	s.session, s.resume, s.seq, s.tried, s.taken = "", "", 0, 0, Bookmark{}
-	s.settled.is("", "")
+	s.is("", "", 0)
+	s.tried, s.taken = 0, Bookmark{}
 }
 
 // address is where to connect: with a session, where its READY said.
@@ -191,7 +208,7 @@ func (s *shard) address(ctx context.Context) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		s.resume = ""
+		s.setResume("")
 		return "", errors.New("discord gives no address to connect to")
 	}
 	u.RawQuery = url.Values{"v": {APIVersion}, "encoding": {"json"}}.Encode()
@@ -264,14 +281,15 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		inbound.Count(s.g.o.Observe.Event)
 		e := Event{Kind: p.Type, Data: p.Data, Late: !s.live} // those that come before RESUMED are delivered again
 		if p.Seq != nil {
-			e.Hold = func() func() { return s.settled.hold(*p.Seq) }
+			e.Hold = func() func() { return s.hold(*p.Seq) }
 		}
 		s.g.host.Receive(ctx, e)
 		s.told(p)
 	}
 	if p.Seq != nil && ctx.Err() == nil {
+		s.g.mu.Lock()
 		s.seq = *p.Seq
-		s.settled.reached(s.seq)
+		s.g.mu.Unlock()
 	}
 	return begun
 }
@@ -283,9 +301,10 @@ func (s *shard) resumed() {
 		s.g.host.Recount()
 	}
 	s.taken = Bookmark{}
-	s.g.Gap.resume(s.n) // before there is a session to be noted
-	s.settled.is(s.session, s.resume)
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
 	s.begin()
+	s.g.settle()
 }
 
 // ready begins a new session. What came before it is looked for.
@@ -302,19 +321,19 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.g.host.Malformed("READY")
 		return false
 	}
-	s.g.Gap.renew(s.n) // before there is a session to be noted
-	s.session, s.resume, s.seq = r.Session, r.Resume, 0
-	s.settled.restart(0)
-	s.settled.is(r.Session, r.Resume)
 	s.g.host.Greeted(r.User)
+	s.is(r.Session, r.Resume, 0)
+	s.stopWaiting()
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
 	s.begin()
+	s.g.begun++
 	s.guilds = map[string]bool{}
 	for _, g := range r.Guilds {
 		s.guilds[g.ID] = true
 	}
-	s.stopWaiting()
 	if len(s.guilds) == 0 {
-		s.toldAll()
+		s.g.host.Missed()
 		return true
 	}
 	s.late = time.AfterFunc(s.g.o.Told, s.g.host.Missed)
@@ -335,7 +354,9 @@ func (s *shard) stopWaiting() {
 
 // toldAll has it looked for what was missed for the last time.
 func (s *shard) toldAll() {
-	s.g.Gap.tell(s.n)
+	s.g.mu.Lock()
+	s.guilds = nil
+	s.g.mu.Unlock()
 	s.g.host.Missed()
 }
 
@@ -343,27 +364,30 @@ func (s *shard) toldAll() {
 // a while, what was missed in them is looked for, and again when more come: Discord
 // takes its time with many guilds, and can't tell of some at all for now.
 func (s *shard) told(p payload) {
-	if p.Type != "GUILD_CREATE" || len(s.guilds) == 0 {
-		return
-	}
 	var g struct {
 		ID          string `json:"id"`
 		Unavailable bool   `json:"unavailable"`
 	}
-	if json.Unmarshal(p.Data, &g) != nil || g.Unavailable || !s.guilds[g.ID] {
+	if p.Type != "GUILD_CREATE" || json.Unmarshal(p.Data, &g) != nil || g.Unavailable {
 		return
 	}
+	s.g.mu.Lock()
+	waited := s.guilds[g.ID]
 	delete(s.guilds, g.ID)
-	if len(s.guilds) > 0 {
+	left := len(s.guilds)
+	s.g.mu.Unlock()
+	switch {
+	case waited && left > 0:
 		s.late.Reset(s.g.o.Told)
-		return
+	case waited:
+		s.stopWaiting()
+		s.toldAll()
 	}
-	s.stopWaiting()
-	s.toldAll()
 }
 
+// begin notes that the connection has its session. The lock is held.
 func (s *shard) begin() {
-	s.live = true
+	s.live, s.ours = true, true
 	select {
 	case s.begun <- struct{}{}:
 	default:

@@ -106,8 +106,7 @@ func FuzzReady(f *testing.F) {
 	f.Add([]byte(`{"id":"2","unavailable":true}`))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		g := New(Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now, Told: time.Hour}, deaf{}, func() {})
-		g.Gap.Expect(1)
-		s := &shard{g: g, begun: make(chan struct{}, 1)}
+		s := g.make(1, 1)[0]
 		_ = s.ready(data)
 		s.told(payload{Type: "GUILD_CREATE", Data: data})
 		s.stopWaiting()
@@ -116,11 +115,11 @@ func FuzzReady(f *testing.F) {
 
 // A bookmark stands before the first event that is not put.
 func TestSettled(t *testing.T) {
-	var s settled
-	s.restart(7)
+	s := &shard{g: &Gateway{}}
+	s.is("s", "", 7)
 	one, two := s.hold(8), s.hold(9)
 	s.hold(9)()
-	s.reached(9)
+	s.seq = 9
 	if got := s.upTo(); got != 7 {
 		t.Errorf("up to %d with both open", got)
 	}
@@ -133,7 +132,7 @@ func TestSettled(t *testing.T) {
 		t.Errorf("up to %d", got)
 	}
 	late := s.hold(10)
-	s.restart(0) // another session, whose numbers are its own
+	s.is("t", "", 0) // another session, whose numbers are its own
 	late()
 	if got := s.upTo(); got != 0 {
 		t.Errorf("up to %d in a new session", got)
