@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -149,32 +148,23 @@ func (p *portable) threadRecords(ctx context.Context, at scanned, send func(memo
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", at.name, err)
 	}
-	var entries []memory.Record
-	for _, raw := range kept.Val() {
-		number, rest, _ := strings.Cut(raw, " ")
-		seq, _ := strconv.ParseUint(number, 10, 64)
-		entries = append(entries, entryRecord(memory.RecordLog, at.name, seq, rest))
-	}
-	for i, raw := range log.Val() {
-		entries = append(entries, entryRecord(memory.RecordLog, at.name, first+uint64(i), raw))
-	}
-	head, err := t.Record(at.name, entries)
-	if err != nil {
-		return err
-	}
-	send(head)
 	if t.Gone {
-		return nil
+		t = memory.ThreadState{Seq: t.Seq, Gone: true}
+	} else {
+		for _, raw := range kept.Val() {
+			number, rest, _ := strings.Cut(raw, " ")
+			seq, _ := strconv.ParseUint(number, 10, 64)
+			t.Log = append(t.Log, storedEntry(seq, rest))
+		}
+		for i, raw := range log.Val() {
+			t.Log = append(t.Log, storedEntry(first+uint64(i), raw))
+		}
+		for i, raw := range inbox.Val() {
+			t.Inbox = append(t.Inbox, storedEntry(uint64(i)+1, raw))
+		}
+		t.Pending = pending.Val()
 	}
-	for _, r := range entries {
-		send(r)
-	}
-	for i, raw := range inbox.Val() {
-		send(entryRecord(memory.RecordInbox, at.name, uint64(i)+1, raw))
-	}
-	for call, ref := range pending.Val() {
-		send(memory.Record{Kind: memory.RecordPending, Thread: at.name, Key: call, Value: []byte(ref)})
-	}
+	send(memory.Record{Kind: memory.RecordThread, Thread: at.name, State: &t})
 	return nil
 }
 
@@ -201,13 +191,13 @@ func stateOf(h map[string]string) (t memory.ThreadState, first uint64, err error
 	return t, max(uint64(num("f")), 1), nil
 }
 
-func entryRecord(kind, thread string, n uint64, raw string) memory.Record {
-	r := memory.Record{Kind: kind, Thread: thread, N: n, Value: []byte(raw)}
+func storedEntry(n uint64, raw string) memory.StoredEntry {
+	e := memory.StoredEntry{N: n, Raw: []byte(raw)}
 	if i := strings.IndexAny(raw, plain+kept); i >= 0 {
-		r.At, _ = strconv.ParseInt(raw[:i], 10, 64)
-		r.Value = []byte(raw[i+1:])
+		e.At, _ = strconv.ParseInt(raw[:i], 10, 64)
+		e.Raw = []byte(raw[i+1:])
 	}
-	return r
+	return e
 }
 
 func (p *portable) fileRecords(ctx context.Context, at scanned, send func(memory.Record)) error {
@@ -269,20 +259,15 @@ func (p *portable) hash(key, kind string) reader {
 
 // Restore implements [memory.Portable].
 func (p *portable) Restore(ctx context.Context, records []memory.Record) error {
-	first := uint64(0)
 	for _, r := range records {
-		err := p.restoreRecord(ctx, r, first)
-		if r.Kind == memory.RecordThread {
-			first = r.N
-		}
-		if err != nil {
+		if err := p.restoreRecord(ctx, r); err != nil {
 			return fmt.Errorf("restore %s of %q: %w", r.Kind, r.Thread, err)
 		}
 	}
 	return nil
 }
 
-func (p *portable) restoreRecord(ctx context.Context, r memory.Record, first uint64) (err error) {
+func (p *portable) restoreRecord(ctx context.Context, r memory.Record) (err error) {
 	var thread chat.ThreadID
 	shard := shardOf("", r.Key)
 	if r.Thread != "" {
@@ -295,12 +280,7 @@ func (p *portable) restoreRecord(ctx context.Context, r memory.Record, first uin
 	left := time.Until(time.UnixMilli(r.Until))
 	switch r.Kind {
 	case memory.RecordThread:
-		return p.restoreThread(ctx, shard, thread, r)
-	case memory.RecordLog, memory.RecordInbox:
-		return p.restoreEntry(ctx, shard, thread, r, first)
-	case memory.RecordPending:
-		return errors.Join(p.cmd.HSet(ctx, of("p"), r.Key, r.Value).Err(),
-			p.cmd.SAdd(ctx, p.keys.key(shard, "ask", thread.Platform), r.Thread).Err())
+		return p.restoreThread(ctx, shard, thread, r.State)
 	case memory.RecordFile:
 		fresh, err := p.cmd.HSetNX(ctx, of("x"), r.Key, r.Value).Result()
 		if err != nil || !fresh {
@@ -366,40 +346,14 @@ func (p *portable) restoreAudit(ctx context.Context, r memory.Record) (err error
 	return p.cmd.HSet(ctx, p.keys.key(shard, "t", thread.String()), "j", r.Key).Err()
 }
 
-func (p *portable) restoreEntry(ctx context.Context, shard int, thread chat.ThreadID, r memory.Record, first uint64) error {
-	of := func(kind string) string { return p.keys.key(shard, kind, r.Thread) }
-	entry := strconv.FormatInt(r.At, 10) + flagOf(memory.Decode(r.Value)) + string(r.Value)
-	effects := r.Effects(thread)
-	_, err := p.cmd.Pipelined(ctx, func(c redis.Pipeliner) error {
-		switch {
-		case r.Kind == memory.RecordInbox: // an earlier run may have acted on it
-			c.RPush(ctx, of("i"), entry)
-			c.HIncrBy(ctx, of("t"), "g", 1)
-		case r.N < first:
-			c.RPush(ctx, of("k"), strconv.FormatUint(r.N, 10)+" "+entry)
-		default:
-			c.RPush(ctx, of("l"), entry)
-		}
-		for _, ref := range effects.Refs {
-			c.Set(ctx, p.keys.key(shard, "m", ref.String()), r.Thread, 0)
-			c.SAdd(ctx, of("r"), ref.String())
-		}
-		for _, ref := range effects.Elsewhere {
-			c.Set(ctx, p.keys.key(shardOf(ref.Platform, ref.Channel), "f", ref.String()), r.Thread, memory.ReferTTL)
-		}
-		return nil
-	})
-	return err
-}
-
 // restoreThread makes a thread anew. The first sweep looks at it.
-func (p *portable) restoreThread(ctx context.Context, shard int, thread chat.ThreadID, r memory.Record) error {
-	var t memory.ThreadState
-	if err := json.Unmarshal(r.Value, &t); err != nil {
-		return err
+func (p *portable) restoreThread(ctx context.Context, shard int, thread chat.ThreadID, t *memory.ThreadState) error {
+	name := thread.String()
+	of := func(kind string) string { return p.keys.key(shard, kind, name) }
+	// An earlier run may have acted on the inbox.
+	fields := map[string]any{
+		"c": "copied " + p.words.next(), "n": t.Seq, "f": t.First(), "b": t.Base, "w": t.WakeAt, "u": t.Touched, "s": "", "g": len(t.Inbox),
 	}
-	of := func(kind string) string { return p.keys.key(shard, kind, r.Thread) }
-	fields := map[string]any{"c": "copied " + p.words.next(), "n": t.Seq, "f": r.N, "b": t.Base, "w": t.WakeAt, "u": t.Touched, "s": ""}
 	if t.Gone {
 		fields = map[string]any{"c": "expired " + p.words.next(), "n": t.Seq, "f": t.Seq + 1}
 	}
@@ -407,13 +361,14 @@ func (p *portable) restoreThread(ctx context.Context, shard int, thread chat.Thr
 		fields["m"], fields["d"] = t.LastRef, time.UnixMicro(t.LastSent).UTC().Format(time.RFC3339Nano)
 	}
 	if t.Woken > 0 {
-		ready := &redis.XAddArgs{Stream: p.keys.key(shard, "q", thread.Platform), Values: []any{"t", r.Thread}}
+		ready := &redis.XAddArgs{Stream: p.keys.key(shard, "q", thread.Platform), Values: []any{"t", name}}
 		id, err := p.cmd.XAdd(ctx, ready).Result()
 		if err != nil {
 			return err
 		}
 		fields["s"], fields["q"], fields["r"] = "r", id, t.Woken
 	}
+	effects := t.Effects(thread)
 	_, err := p.cmd.TxPipelined(ctx, func(c redis.Pipeliner) error {
 		c.Del(ctx, of("t"), of("l"), of("i"), of("k"), of("p"), of("r"))
 		c.HSet(ctx, of("t"), fields)
@@ -423,9 +378,40 @@ func (p *portable) restoreThread(ctx context.Context, shard int, thread chat.Thr
 			}
 			return nil
 		}
-		c.ZAdd(ctx, p.keys.own(shard, "due"), redis.Z{Score: float64(max(t.WakeAt, t.Touched)), Member: r.Thread})
-		c.ZAdd(ctx, p.keys.key(shard, "seen", thread.Platform), redis.Z{Score: float64(t.Touched), Member: r.Thread})
+		c.ZAdd(ctx, p.keys.own(shard, "due"), redis.Z{Score: float64(max(t.WakeAt, t.Touched)), Member: name})
+		c.ZAdd(ctx, p.keys.key(shard, "seen", thread.Platform), redis.Z{Score: float64(t.Touched), Member: name})
+		for call, ref := range t.Pending {
+			c.HSet(ctx, of("p"), call, ref)
+			c.SAdd(ctx, p.keys.key(shard, "ask", thread.Platform), name)
+		}
+		for _, ref := range effects.Refs {
+			c.Set(ctx, p.keys.key(shard, "m", ref.String()), name, 0)
+			c.SAdd(ctx, of("r"), ref.String())
+		}
+		restoreEntries(ctx, c, of, t)
 		return nil
 	})
+	for _, ref := range effects.Elsewhere {
+		err = errors.Join(err, p.cmd.Set(ctx, p.keys.key(shardOf(ref.Platform, ref.Channel), "f", ref.String()), name, memory.ReferTTL).Err())
+	}
 	return err
+}
+
+func restoreEntries(ctx context.Context, c redis.Pipeliner, of func(kind string) string, t *memory.ThreadState) {
+	first := t.First()
+	for _, e := range t.Log {
+		if e.N < first {
+			c.RPush(ctx, of("k"), strconv.FormatUint(e.N, 10)+" "+inServer(e))
+		} else {
+			c.RPush(ctx, of("l"), inServer(e))
+		}
+	}
+	for _, e := range t.Inbox {
+		c.RPush(ctx, of("i"), inServer(e))
+	}
+}
+
+// inServer is an entry as the server has it.
+func inServer(e memory.StoredEntry) string {
+	return strconv.FormatInt(e.At, 10) + flagOf(memory.Decode(e.Raw)) + string(e.Raw)
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
@@ -29,130 +28,116 @@ func (s *Store) Running(context.Context) (bool, error) { return false, nil }
 
 // The queries of records give: a number to go on from, the fields of a Record.
 const (
-	logRecords     = `SELECT l.seq, '', l.seq, e.at, 0, e.body, NULL FROM log l JOIN entry e ON e.id = l.entry WHERE l.thread = ? ORDER BY l.seq`
-	inboxRecords   = `SELECT i.n, '', i.n, e.at, 0, e.body, NULL FROM inbox i JOIN entry e ON e.id = i.entry WHERE i.thread = ? ORDER BY i.n`
-	pendingRecords = `SELECT 1, call, 0, 0, 0, ref, NULL FROM pending WHERE thread = ? ORDER BY call`
-	fileRecords    = `SELECT b.content, t.name || ' ' || b.name, 0, 0, 0, NULL, NULL FROM blob b JOIN thread t ON t.id = b.thread WHERE b.content > ? ORDER BY b.content`
-	headRecords    = `SELECT 1, thread, 0, 0, 0, seq || ' ' || hash, NULL FROM chain ORDER BY thread`
-	auditRecords   = `SELECT id, thread, id, 0, 0, line, text FROM audit WHERE id > ? ORDER BY id`
-	personRecords  = `SELECT 1, id, 0, 0, 0, key, NULL FROM person ORDER BY id`
-	counterRecords = `SELECT 1, name, value, 0, until, NULL, NULL FROM counter ORDER BY name`
-	noteRecords    = `SELECT 1, name, 0, 0, 0, value, NULL FROM note ORDER BY name`
-	floorRecords   = `SELECT 1, '', value, 0, 0, NULL, NULL FROM number WHERE name = 'floor'`
+	fileRecords  = `SELECT b.content, t.name || ' ' || b.name, 0, 0, NULL, NULL FROM blob b JOIN thread t ON t.id = b.thread WHERE b.content > ? ORDER BY b.content`
+	auditRecords = `SELECT id, thread, id, 0, line, text FROM audit WHERE id > ? ORDER BY id`
 )
 
-func scanRecord(kind, thread string) func(*sql.Rows) (int64, memory.Record, error) {
-	return func(rows *sql.Rows) (id int64, r memory.Record, err error) {
-		r.Kind, r.Thread = kind, thread
-		err = rows.Scan(&id, &r.Key, &r.N, &r.At, &r.Until, &r.Value, &r.Text)
-		return id, r, err
-	}
+// atOnce are the tables that are read at once.
+var atOnce = [...]struct{ kind, query string }{
+	{memory.RecordEvent, `SELECT 1, '', 0, at, id, NULL FROM event ORDER BY id`},
+	{memory.RecordPerson, `SELECT 1, id, 0, 0, key, NULL FROM person ORDER BY id`}, // pseudonyms come before what names them
+	{memory.RecordHead, `SELECT 1, thread, 0, 0, seq || ' ' || hash, NULL FROM chain ORDER BY thread`},
+	{memory.RecordCounter, `SELECT 1, name, value, until, NULL, NULL FROM counter ORDER BY name`},
+	{memory.RecordNote, `SELECT 1, name, 0, 0, value, NULL FROM note ORDER BY name`},
+	{memory.RecordFloor, `SELECT 1, '', value, 0, NULL, NULL FROM number WHERE name = 'floor'`},
 }
 
-func (s *Store) recordsOf(ctx context.Context, kind, thread, query string, args ...any) ([]memory.Record, error) {
-	scan := scanRecord(kind, thread)
-	return readAll(ctx, &s.reader, query, args, func(rows *sql.Rows) (memory.Record, error) {
-		_, r, err := scan(rows)
-		return r, err
-	})
+func scanRecord(kind string) func(*sql.Rows) (int64, memory.Record, error) {
+	return func(rows *sql.Rows) (id int64, r memory.Record, err error) {
+		r.Kind = kind
+		err = rows.Scan(&id, &r.Key, &r.N, &r.Until, &r.Value, &r.Text)
+		return id, r, err
+	}
 }
 
 // Records implements memory.Portable.
 func (s *Store) Records(ctx context.Context) iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
 		channels := map[string]chat.ThreadID{} // by digest
-		send := func(records []memory.Record, err error) bool {
-			for _, r := range records {
-				if !yield(r, nil) {
-					return false
-				}
-			}
-			if err != nil {
-				yield(memory.Record{}, fmt.Errorf("read records: %w", err))
-			}
-			return err == nil
+		send := func(r memory.Record, err error) bool {
+			return yield(r, memory.Doing("read records", err)) && err == nil
 		}
-		for t, err := range s.copiedThreads(ctx) {
+		for r, err := range pages(ctx, &s.reader, threadStates, nil, scanState) {
 			if err == nil {
-				channels[string(key(t.thread.Platform, t.thread.Channel, ""))] = t.thread
+				err = s.threadRecord(ctx, r, channels)
 			}
-			var records []memory.Record
-			if err == nil {
-				records, err = s.threadRecords(ctx, t)
-			}
-			if !send(records, err) {
+			if !send(r, err) {
 				return
 			}
 		}
-		for r, err := range pages(ctx, &s.reader, fileRecords, nil, scanRecord(memory.RecordFile, "")) {
+		for r, err := range pages(ctx, &s.reader, fileRecords, nil, scanRecord(memory.RecordFile)) {
 			if err == nil {
 				r, err = s.fileRecord(ctx, r)
 			}
-			if !send([]memory.Record{r}, err) {
+			if !send(r, err) {
 				return
 			}
 		}
-		if !send(s.eventRecords(ctx, channels)) {
-			return
-		}
-		for _, q := range [...]struct{ kind, query string }{
-			{memory.RecordPerson, personRecords}, // pseudonyms come before what names them
-			{memory.RecordHead, headRecords},
-			{memory.RecordCounter, counterRecords},
-			{memory.RecordNote, noteRecords},
-			{memory.RecordFloor, floorRecords},
-		} {
-			if !send(s.recordsOf(ctx, q.kind, "", q.query)) {
+		for _, q := range atOnce {
+			records, err := readAll(ctx, &s.reader, q.query, nil, func(rows *sql.Rows) (memory.Record, error) {
+				_, r, err := scanRecord(q.kind)(rows)
+				return r, err
+			})
+			if err != nil {
+				send(memory.Record{}, err)
 				return
 			}
+			for _, r := range records {
+				if r.Kind == memory.RecordEvent && !eventRecord(&r, channels) {
+					continue
+				}
+				if !send(r, nil) {
+					return
+				}
+			}
 		}
-		for r, err := range pages(ctx, &s.reader, auditRecords, nil, scanRecord(memory.RecordAudit, "")) {
-			if !send([]memory.Record{r}, err) {
+		for r, err := range pages(ctx, &s.reader, auditRecords, nil, scanRecord(memory.RecordAudit)) {
+			if !send(r, err) {
 				return
 			}
 		}
 	}
 }
 
-type copiedThread struct {
-	id     int64
-	thread chat.ThreadID
-	state  memory.ThreadState
+const threadStates = "SELECT id, name, gone, last_ref, last_sent FROM thread WHERE id > ? ORDER BY id"
+
+func scanState(rows *sql.Rows) (id int64, r memory.Record, err error) {
+	r.Kind, r.State = memory.RecordThread, &memory.ThreadState{}
+	return id, r, rows.Scan(&id, &r.Thread, &r.State.Gone, &r.State.LastRef, &r.State.LastSent)
 }
 
-func (s *Store) copiedThreads(ctx context.Context) iter.Seq2[copiedThread, error] {
-	const query = "SELECT id, name, seq, base, woken, wake_at, touched, gone, last_ref, last_sent FROM thread WHERE id > ? ORDER BY id"
-	return pages(ctx, &s.reader, query, nil, func(rows *sql.Rows) (int64, copiedThread, error) {
-		var t copiedThread
-		var name string
-		err := rows.Scan(&t.id, &name, &t.state.Seq, &t.state.Base, &t.state.Woken, &t.state.WakeAt, &t.state.Touched,
-			&t.state.Gone, &t.state.LastRef, &t.state.LastSent)
-		if err == nil {
-			t.thread, err = chat.ParseThreadID(name)
-		}
-		return t.id, t, err
-	})
-}
-
-func (s *Store) threadRecords(ctx context.Context, t copiedThread) ([]memory.Record, error) {
-	name := t.thread.String()
-	log, err := s.recordsOf(ctx, memory.RecordLog, name, logRecords, t.id)
+// threadRecord fills the record of a thread, and notes its channel.
+func (s *Store) threadRecord(ctx context.Context, r memory.Record, channels map[string]chat.ThreadID) error {
+	thread, err := chat.ParseThreadID(r.Thread)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	head, err := t.state.Record(name, log)
-	if err != nil || t.state.Gone {
-		return []memory.Record{head}, err
+	channels[string(key(thread.Platform, thread.Channel, ""))] = thread
+	t := r.State
+	l, err := s.load(ctx, r.Thread, 0, false)
+	if t.Gone || err != nil {
+		*t = memory.ThreadState{Seq: l.seq, Gone: t.Gone}
+		return err
 	}
-	out := append([]memory.Record{head}, log...)
-	for kind, query := range map[string]string{memory.RecordInbox: inboxRecords, memory.RecordPending: pendingRecords} {
-		found, err := s.recordsOf(ctx, kind, name, query, t.id)
-		if err != nil {
-			return nil, err
+	t.Seq, t.Base, t.Woken, t.WakeAt, t.Touched = l.seq, l.base, l.woken, l.wakeAt, l.touched
+	t.Log, t.Inbox = stored(l.log), stored(l.inbox)
+	type ask struct{ call, ref string }
+	asks, err := readAll(ctx, &s.reader, "SELECT call, ref FROM pending WHERE thread = ?", []any{l.id},
+		func(r *sql.Rows) (a ask, err error) { return a, r.Scan(&a.call, &a.ref) })
+	t.Pending = map[string]string{}
+	for _, a := range asks {
+		t.Pending[a.call] = a.ref
+	}
+	return err
+}
+
+func stored(rows []row) (out []memory.StoredEntry) {
+	for _, r := range rows {
+		if r.raw != nil { // else it is lost
+			out = append(out, memory.StoredEntry{N: r.seq, At: r.at, Raw: r.raw})
 		}
-		out = append(out, found...)
 	}
-	return out, nil
+	return out
 }
 
 func (s *Store) fileRecord(ctx context.Context, r memory.Record) (memory.Record, error) {
@@ -165,19 +150,13 @@ func (s *Store) fileRecord(ctx context.Context, r memory.Record) (memory.Record,
 	return r, err
 }
 
-// eventRecords leaves out the ids of channels without a thread: nothing came of them.
-func (s *Store) eventRecords(ctx context.Context, channels map[string]chat.ThreadID) (out []memory.Record, err error) {
-	found, err := s.recordsOf(ctx, memory.RecordEvent, "", "SELECT 1, '', 0, 0, at, id, NULL FROM event ORDER BY id")
-	for _, r := range found {
-		const digest = 8
-		if t, ok := channels[string(r.Value[:digest])]; ok {
-			channel := chat.ThreadID{Platform: t.Platform, Channel: t.Channel}.String()
-			out = append(out, memory.Record{
-				Kind: r.Kind, Key: channel + " " + string(r.Value[digest:]), Until: r.Until + memory.EventTTL.Milliseconds(),
-			})
-		}
-	}
-	return out, err
+// eventRecord leaves out the id of a channel without a thread: nothing came of it.
+func eventRecord(r *memory.Record, channels map[string]chat.ThreadID) (ok bool) {
+	const digest = 8
+	t, ok := channels[string(r.Value[:digest])]
+	channel := chat.ThreadID{Platform: t.Platform, Channel: t.Channel}.String()
+	r.Key, r.Until, r.Value = channel+" "+string(r.Value[digest:]), r.Until+memory.EventTTL.Milliseconds(), nil
+	return ok
 }
 
 // Restore implements memory.Portable.
@@ -195,13 +174,9 @@ func (s *Store) Restore(ctx context.Context, records []memory.Record) error {
 func (w *writer) restore(r memory.Record, now time.Time) {
 	switch r.Kind {
 	case memory.RecordThread:
-		w.restoreThread(r, now)
-	case memory.RecordLog, memory.RecordInbox:
-		w.restoreEntry(r)
-	case memory.RecordPending:
-		w.exec("INSERT OR REPLACE INTO pending (thread, call, ref) SELECT id, ?2, ?3 FROM thread WHERE name = ?1", r.Thread, r.Key, string(r.Value))
+		w.restoreThread(r.Thread, r.State, now)
 	case memory.RecordFile:
-		if id, ok := w.restored(r); ok && !w.hasFile(id, r.Key) {
+		if id, ok := w.restored(r.Thread); ok && !w.hasFile(id, r.Key) {
 			w.keepFile(id, r.Key, r.Value)
 		}
 	case memory.RecordEvent:
@@ -228,18 +203,16 @@ func (w *writer) restore(r memory.Record, now time.Time) {
 	}
 }
 
-// restored finds the row of a record's thread.
-func (w *writer) restored(r memory.Record) (id int64, ok bool) {
-	ok = w.queryRow("SELECT id FROM thread WHERE name = ?", []any{r.Thread}, &id)
+// restored finds the row of a thread.
+func (w *writer) restored(name string) (id int64, ok bool) {
+	ok = w.queryRow("SELECT id FROM thread WHERE name = ?", []any{name}, &id)
 	return id, ok
 }
 
-func (w *writer) restoreThread(r memory.Record, now time.Time) {
-	var t memory.ThreadState
-	thread, err := chat.ParseThreadID(r.Thread)
+func (w *writer) restoreThread(name string, t *memory.ThreadState, now time.Time) {
+	thread, err := chat.ParseThreadID(name)
 	w.fail(err)
-	w.fail(json.Unmarshal(r.Value, &t))
-	if old, ok := w.restored(r); ok {
+	if old, ok := w.restored(name); ok {
 		for _, table := range []string{"log", "inbox"} {
 			w.exec("DELETE FROM entry WHERE id IN (SELECT entry FROM "+table+" WHERE thread = ?)", old)
 		}
@@ -250,25 +223,20 @@ func (w *writer) restoreThread(r memory.Record, now time.Time) {
 	}
 	id := w.insert(`INSERT INTO thread (name, platform, seq, base, woken, wake_at, touched, gone, last_ref, last_sent)
 		VALUES (?1, ?2, ?3, max(?4, ?8 * ?11), ?5, ?6, ?7, ?8, ?9, ?10)`,
-		r.Thread, thread.Platform, t.Seq, t.Base, t.Woken, t.WakeAt, t.Touched, t.Gone, t.LastRef, t.LastSent, r.N)
+		name, thread.Platform, t.Seq, t.Base, t.Woken, t.WakeAt, t.Touched, t.Gone, t.LastRef, t.LastSent, t.First())
 	// If the log has gaps, the rest of an erased part stays for a while.
-	w.exec("INSERT INTO remains (thread, before, since) SELECT ?1, ?2, ?3 WHERE ?2 > 1", id, r.N, millis(now))
-}
-
-func (w *writer) restoreEntry(r memory.Record) {
-	id, ok := w.restored(r)
-	if !ok {
-		return
+	w.exec("INSERT INTO remains (thread, before, since) SELECT ?1, ?2, ?3 WHERE ?2 > 1", id, t.First(), millis(now))
+	restore := func(query string, entries []memory.StoredEntry) {
+		for _, e := range entries {
+			w.exec(query, id, e.N, w.insertEntry(&letter{at: e.At, kind: memory.Decode(e.Raw).Kind(), raw: e.Raw}))
+		}
 	}
-	entry := w.insertEntry(&letter{at: r.At, kind: memory.Decode(r.Value).Kind(), raw: r.Value})
-	query := "INSERT INTO log (thread, seq, entry) VALUES (?, ?, ?)"
-	if r.Kind == memory.RecordInbox {
-		query = "INSERT INTO inbox (thread, n, entry) VALUES (?, ?, ?)"
+	restore("INSERT INTO log (thread, seq, entry) VALUES (?, ?, ?)", t.Log)
+	restore("INSERT INTO inbox (thread, n, entry) VALUES (?, ?, ?)", t.Inbox)
+	for call, ref := range t.Pending {
+		w.exec("INSERT INTO pending (thread, call, ref) VALUES (?, ?, ?)", id, call, ref)
 	}
-	w.exec(query, id, r.N, entry)
-	thread, err := chat.ParseThreadID(r.Thread)
-	w.fail(err)
-	effects := r.Effects(thread)
+	effects := t.Effects(thread)
 	for _, ref := range append(effects.Refs, effects.Elsewhere...) {
 		w.indexMessage(id, ref)
 	}

@@ -2,7 +2,7 @@
 // knows stores only as lists of records.
 //
 // A note marks both stores, so that no service takes up a half copy or goes on with the
-// old one. A copy that was interrupted goes on behind the last thread that is complete.
+// old one. A copy that was interrupted begins again, over what is there.
 package transfer
 
 import (
@@ -21,9 +21,6 @@ import (
 
 // NoteMark is the note that says of a store that it is a half copy, or was copied.
 const NoteMark = "copy of a store"
-
-// noteAt holds the last complete thread of a half copy.
-const noteAt = "copy of a store, as far as"
 
 // Copy is one copy of a store.
 type Copy struct {
@@ -50,8 +47,8 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Run copies and verifies. An error that came in the middle leaves a half copy, with
-// which the same call goes on.
+// Run copies and verifies. An error that came in the middle leaves a half copy; the
+// same call completes it.
 func (c Copy) Run(ctx context.Context) (Counts, error) {
 	if err := c.begin(ctx); err != nil {
 		return nil, err
@@ -77,7 +74,6 @@ func (c Copy) Run(ctx context.Context) (Counts, error) {
 	}
 	return counts, errors.Join(
 		c.From.Note(ctx, NoteMark, []byte("copied to "+c.ToName)),
-		c.To.Note(ctx, noteAt, nil),
 		c.To.Note(ctx, NoteMark, nil),
 	)
 }
@@ -131,75 +127,39 @@ const (
 )
 
 func (c Copy) copyAll(ctx context.Context) error {
-	raw, err := c.To.Noted(ctx, noteAt)
-	if err != nil {
-		return err
-	}
-	b := batch{Copy: c, skipTo: string(raw)}
+	var records []memory.Record
+	size := 0
 	for r, err := range c.From.Records(ctx) {
-		if err == nil && !c.skips(r) {
-			err = b.add(ctx, r)
-		}
 		if err != nil {
 			return err
 		}
+		if c.skips(r) {
+			continue
+		}
+		records = append(records, r)
+		if size += bytesOf(r); size < mostBytes && len(records) < mostRecords {
+			continue
+		}
+		if err := c.To.Restore(ctx, records); err != nil {
+			return err
+		}
+		records, size = nil, 0
 	}
-	return b.flush(ctx)
+	return c.To.Restore(ctx, records)
+}
+
+func bytesOf(r memory.Record) int {
+	n := len(r.Key) + len(r.Value) + len(r.Text)
+	if r.State != nil {
+		for _, e := range slices.Concat(r.State.Log, r.State.Inbox) {
+			n += len(e.Raw)
+		}
+	}
+	return n
 }
 
 func (c Copy) skips(r memory.Record) bool {
-	return r.Kind == memory.RecordNote && (r.Key == NoteMark || r.Key == noteAt || c.Skip != nil && c.Skip(r.Key))
-}
-
-// batch gathers whole threads, and then other records.
-type batch struct {
-	Copy
-	skipTo  string // the last thread that is complete; empty: nothing to skip
-	records []memory.Record
-	bytes   int
-	thread  string // of the last record
-}
-
-func (b *batch) add(ctx context.Context, r memory.Record) error {
-	whole := r.Kind == memory.RecordThread || r.Kind == memory.RecordFile || r.Thread == ""
-	if whole && (b.bytes > mostBytes || len(b.records) > mostRecords) {
-		if err := b.flush(ctx); err != nil {
-			return err
-		}
-	}
-	if b.skipTo != "" {
-		if whole && b.thread == b.skipTo {
-			b.skipTo = ""
-		} else {
-			b.thread = r.Thread
-			return nil
-		}
-	}
-	b.thread = r.Thread
-	b.records = append(b.records, r)
-	b.bytes += len(r.Value) + len(r.Text) + len(r.Key)
-	return nil
-}
-
-// flush writes the batch, and notes how far the copy is.
-func (b *batch) flush(ctx context.Context) error {
-	if len(b.records) == 0 {
-		return nil
-	}
-	if err := b.To.Restore(ctx, b.records); err != nil {
-		return err
-	}
-	at := ""
-	for _, r := range b.records {
-		if r.Kind == memory.RecordThread {
-			at = r.Thread
-		}
-	}
-	b.records, b.bytes = nil, 0
-	if at == "" {
-		return nil
-	}
-	return b.To.Note(ctx, noteAt, []byte(at))
+	return r.Kind == memory.RecordNote && (r.Key == NoteMark || c.Skip != nil && c.Skip(r.Key))
 }
 
 // sum is a number of records, and a digest in which their order does not count.
@@ -210,12 +170,16 @@ type sum struct {
 
 // lasting are the kinds that don't expire, so that both stores have the same.
 var lasting = []string{
-	memory.RecordThread, memory.RecordLog, memory.RecordInbox, memory.RecordPending, memory.RecordFile,
-	memory.RecordHead, memory.RecordAudit, memory.RecordPerson, memory.RecordNote,
+	memory.RecordThread, memory.RecordFile, memory.RecordHead, memory.RecordAudit, memory.RecordPerson, memory.RecordNote,
 }
 
 func (c Copy) sum(ctx context.Context, s memory.Portable) (map[string]sum, error) {
 	out := map[string]sum{}
+	count := func(kind string, n int, digest uint64) {
+		if n > 0 {
+			out[kind] = sum{out[kind].n + n, out[kind].digest + digest}
+		}
+	}
 	for r, err := range s.Records(ctx) {
 		if err != nil {
 			return nil, err
@@ -223,21 +187,24 @@ func (c Copy) sum(ctx context.Context, s memory.Portable) (map[string]sum, error
 		if c.skips(r) || !slices.Contains(lasting, r.Kind) {
 			continue
 		}
-		r.Until = 0
-		switch r.Kind {
-		case memory.RecordThread, memory.RecordInbox, memory.RecordAudit:
-			r.N = 0 // a place that each store counts in its own way
-		}
+		r.N, r.Until = 0, 0 // a place that each store counts in its own way
 		if len(r.Text) == 0 {
 			r.Text = nil
+		}
+		if t := r.State; t != nil {
+			for i := range t.Inbox {
+				t.Inbox[i].N = 0 // likewise
+			}
+			count("log", len(t.Log), 0)
+			count("inbox", len(t.Inbox), 0)
+			count("pending", len(t.Pending), 0)
 		}
 		raw, err := json.Marshal(r)
 		if err != nil {
 			return nil, err
 		}
 		digest := sha256.Sum256(raw)
-		was := out[r.Kind]
-		out[r.Kind] = sum{was.n + 1, was.digest + binary.BigEndian.Uint64(digest[:])}
+		count(r.Kind, 1, binary.BigEndian.Uint64(digest[:]))
 	}
 	return out, nil
 }
