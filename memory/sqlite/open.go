@@ -128,7 +128,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := createPrivate(file); err != nil {
 		return nil, errors.Join(err, release(lock))
 	}
-	if err := s.connect(ctx, file); err != nil {
+	if err := s.connect(file); err != nil {
 		return nil, errors.Join(err, release(lock))
 	}
 	if err := s.rescan(ctx); err != nil {

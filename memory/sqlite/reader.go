@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"nod/chat"
@@ -14,9 +13,8 @@ import (
 
 // reader reads the file beside the writer.
 type reader struct {
-	mu   sync.RWMutex // held for reading by each query, and for writing while the file is opened anew
-	db   *sql.DB      // nil: closed
-	part *sql.Stmt    // readThread
+	mu sync.RWMutex // held for reading by each query, and for writing while the file is opened anew
+	db *sql.DB      // nil: closed
 
 	alone *fileSnapshot // each query checks it; nil: a process may have the file
 }
@@ -24,17 +22,9 @@ type reader struct {
 // errShut: after an error of the disk the file could not be opened anew yet.
 var errShut = errors.New("the store is closed after an error of the disk, and will be opened anew")
 
-func (r *reader) open(ctx context.Context, file, mode string) error {
-	db, err := database(file, mode, 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
-	if err != nil {
-		return err
-	}
-	part, err := db.PrepareContext(ctx, readThread)
-	if err != nil {
-		return errors.Join(err, db.Close())
-	}
-	r.db, r.part = db, part
-	return nil
+func (r *reader) open(file, mode string) (err error) {
+	r.db, err = database(file, mode, 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
+	return err
 }
 
 // close closes the file, if it was opened.
@@ -42,8 +32,8 @@ func (r *reader) close() error {
 	if r.db == nil {
 		return nil
 	}
-	err := errors.Join(r.part.Close(), r.db.Close())
-	r.db, r.part = nil, nil
+	err := r.db.Close()
+	r.db = nil
 	return err
 }
 
@@ -85,13 +75,14 @@ func (r *reader) readRow(ctx context.Context, query string, args []any, into ...
 const readThread = `
 	SELECT 0, seq, id, base, woken, wake_at, touched, NULL FROM thread WHERE name = ?1
 	UNION ALL
-	SELECT 1, l.seq, l.entry, e.at, 0, 0, 0, e.body
+	SELECT 1, l.seq, l.entry, coalesce(e.at, 0), 0, 0, 0, e.body
 		FROM thread t CROSS JOIN log l ON l.thread = t.id AND l.seq > max(?2, (t.base - 1) * ?3) LEFT JOIN entry e ON e.id = l.entry
 		WHERE t.name = ?1
 	UNION ALL
-	SELECT 2, i.n, i.entry, e.at, 0, 0, 0, e.body
+	SELECT 2, i.n, i.entry, coalesce(e.at, 0), 0, 0, 0, e.body
 		FROM thread t CROSS JOIN inbox i ON i.thread = t.id LEFT JOIN entry e ON e.id = i.entry
-		WHERE t.name = ?1`
+		WHERE t.name = ?1
+	ORDER BY 1, 2`
 
 // row is an entry in the file.
 type row struct {
@@ -141,45 +132,28 @@ const (
 )
 
 func scanPart(rows *sql.Rows) (p partRow, err error) {
-	var at sql.NullInt64 // of an entry that is lost there is none
-	err = rows.Scan(&p.part, &p.seq, &p.entry, &at, &p.woken, &p.wakeAt, &p.touched, &p.raw)
-	p.at = at.Int64
-	return p, err
+	return p, rows.Scan(&p.part, &p.seq, &p.entry, &p.at, &p.woken, &p.wakeAt, &p.touched, &p.raw)
 }
 
-// load reads the thread's log after a Seq, from its base on if current.
-func (r *reader) load(ctx context.Context, thread string, after uint64, current bool) (l loaded, err error) {
-	if err := ctx.Err(); err != nil {
-		return l, err
-	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if r.db == nil {
-		return l, errShut
-	}
-	// A read waits for nobody, and to be ready to break it off costs another goroutine.
-	rows, err := r.part.QueryContext(context.WithoutCancel(ctx), thread, after, current)
-	if err != nil {
-		return l, r.alone.check(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		e, err := scanPart(rows)
-		switch {
-		case err != nil:
-			return l, r.alone.check(err)
-		case e.part == inThread:
-			l = loaded{found: true, id: e.entry, seq: e.seq, base: uint64(e.at), woken: e.woken, wakeAt: e.wakeAt, touched: e.touched, log: l.log, inbox: l.inbox}
-		case e.part == inLog:
+// gathered puts the rows of readThread together.
+func gathered(rows []partRow) (l loaded) {
+	for _, e := range rows {
+		switch e.part {
+		case inThread:
+			l = loaded{found: true, id: e.entry, seq: e.seq, base: uint64(e.at), woken: e.woken, wakeAt: e.wakeAt, touched: e.touched}
+		case inLog:
 			l.log = append(l.log, e.row)
 		default:
 			l.inbox = append(l.inbox, e.row)
 		}
 	}
-	bySeq := func(a, b row) int { return int(a.seq) - int(b.seq) } // nothing promises the order of a union
-	slices.SortFunc(l.log, bySeq)
-	slices.SortFunc(l.inbox, bySeq)
-	return l, r.alone.check(rows.Err())
+	return l
+}
+
+// load reads the thread's log after a Seq, from its base on if current.
+func (r *reader) load(ctx context.Context, thread string, after uint64, current bool) (loaded, error) {
+	rows, err := readAll(ctx, r, readThread, []any{thread, after, current}, scanPart)
+	return gathered(rows), err
 }
 
 // waiting gives the inbox as readers see it.

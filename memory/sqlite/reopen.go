@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -60,7 +59,7 @@ func (s *Store) reopen() error {
 	why := s.w.broken
 	err := s.shut()
 	if err == nil {
-		err = s.connect(background, s.identity.file)
+		err = s.connect(s.identity.file)
 	}
 	s.reader.mu.Unlock()
 	if err != nil {
@@ -123,7 +122,7 @@ func cutLog(path string, frames int) error {
 }
 
 // connect opens the connections to an existing file.
-func (s *Store) connect(ctx context.Context, file string) (err error) {
+func (s *Store) connect(file string) (err error) {
 	if s.w, err = newWriter(file); err != nil {
 		s.w = &writer{broken: err, shut: true}
 		return err
@@ -141,7 +140,7 @@ func (s *Store) connect(ctx context.Context, file string) (err error) {
 	if err := s.w.configure(); err != nil {
 		return err
 	}
-	if err := s.reader.open(ctx, file, "ro"); err != nil {
+	if err := s.reader.open(file, "ro"); err != nil {
 		return err
 	}
 	if err := s.identity.note(file); err != nil {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"nod/chat"
 	"nod/memory"
@@ -20,25 +21,19 @@ func (s *Store) Rewrite(ctx context.Context, thread chat.ThreadID, edit func([]m
 }
 
 func (w *writer) rewrite(thread string, edit func([]memory.Entry) []memory.Body) (changed bool) {
-	rows := queryAll(w, readThread+" ORDER BY 1, 2", []any{thread, 0, 0}, scanPart)
-	if len(rows) == 0 {
+	l := gathered(queryAll(w, readThread, []any{thread, 0, 0}, scanPart))
+	if !l.found {
 		return false
 	}
-	rows = rows[1:] // the first is the thread itself
-	log := make([]row, len(rows))
-	for i, p := range rows {
-		if log[i] = p.row; p.part > inLog {
-			log[i].seq = 0
-		}
-	}
-	for i, body := range edit(entries(log)) {
+	rows := slices.Concat(l.log, l.inbox)
+	for i, body := range edit(append(entries(l.log), l.waiting()...)) {
 		if body == nil {
 			continue
 		}
 		changed = true
 		raw, err := memory.Encode(body)
 		w.fail(err)
-		w.exec("UPDATE entry SET kind = ?2, body = ?3 WHERE id = ?1", log[i].entry, body.Kind(), raw)
+		w.exec("UPDATE entry SET kind = ?2, body = ?3 WHERE id = ?1", rows[i].entry, body.Kind(), raw)
 	}
 	return changed
 }

@@ -33,7 +33,7 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 		mode = modeAlone
 	}
 	v := &Viewer{reader{alone: nobody}}
-	if err := v.open(ctx, file, mode); err != nil {
+	if err := v.open(file, mode); err != nil {
 		return nil, err
 	}
 	have, err := formatOf(ctx, v.db)
