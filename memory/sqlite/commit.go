@@ -19,7 +19,6 @@ type turn struct {
 
 	seq      uint64 // of the last entry now
 	base     uint64 // the log's new beginning; 0: unchanged
-	touched  int64
 	arrived  []row
 	erased   bool
 	released bool
@@ -38,19 +37,9 @@ func (t *turn) commit(h *held, own []row) {
 	if t.seq == h.seq && t.base == 0 {
 		return
 	}
-	t.exec("UPDATE thread SET seq = ?2, base = max(base, ?3) WHERE id = ?1", t.id, t.seq, t.base)
-	// Columns with an index are written only when they change, since that costs pages.
-	t.touched = h.touched
-	if h.marked && !h.sawDue() && millis(t.now)-h.touched < second {
-		return
-	}
-	t.touched = millis(t.now)
-	t.exec(`UPDATE thread SET touched = ?2, gone = 0, woken = CASE woken WHEN 0 THEN ?3 ELSE woken END,
-		wake_at = CASE WHEN ?4 THEN 0 ELSE wake_at END WHERE id = ?1`, t.id, t.touched, h.woken, h.sawDue())
+	t.exec(`UPDATE thread SET seq = ?2, base = max(base, ?3), touched = ?4, gone = 0, woken = CASE woken WHEN 0 THEN ?5 ELSE woken END,
+		wake_at = CASE WHEN ?6 THEN 0 ELSE wake_at END WHERE id = ?1`, t.id, t.seq, t.base, millis(t.now), h.woken, h.sawDue())
 }
-
-// second is the precision of thread.touched, in milliseconds.
-const second = 1000
 
 // release ends the claim.
 func (t *turn) release(wakeAt time.Time) {

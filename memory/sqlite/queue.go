@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,9 +15,8 @@ import (
 type queue struct {
 	mu       sync.Mutex
 	cond     *sync.Cond
-	ready    map[string][]item // by platform, oldest first
-	ticket   uint64            // counts items
-	queued   map[string]bool   // by thread
+	ready    []item          // oldest first
+	queued   map[string]bool // by thread
 	held     map[string]*held
 	failures map[string]int   // unreadable claims, by thread
 	handed   map[string]int64 // by thread: the inbox number up to which runs got entries without committing
@@ -26,10 +26,7 @@ type queue struct {
 }
 
 // item is a thread in the queue.
-type item struct {
-	thread string
-	ticket uint64
-}
+type item struct{ platform, thread string }
 
 // held is a claimed thread. It belongs to the goroutine of the run, except for mail.
 type held struct {
@@ -38,19 +35,16 @@ type held struct {
 	bell     *memory.Bell
 	mail     bool // woken since the claim; guarded by the queue
 
-	id      int64
-	seq     uint64 // of the last entry in the file's log
-	woken   int64
-	marked  bool  // the file says woken
-	touched int64 // in the file
-	seen    []row // inbox entries of the run, and a Due; not in the file's log yet
-	n       int64 // the last of them in the inbox
+	id    int64
+	seq   uint64 // of the last entry in the file's log
+	woken int64
+	seen  []row // inbox entries of the run, and a Due; not in the file's log yet
+	n     int64 // the last of them in the inbox
 }
 
 func (q *queue) init() {
 	q.cond = sync.NewCond(&q.mu)
-	q.ready, q.queued, q.held, q.failures = map[string][]item{}, map[string]bool{}, map[string]*held{}, map[string]int{}
-	q.handed = map[string]int64{}
+	q.queued, q.held, q.failures, q.handed = map[string]bool{}, map[string]*held{}, map[string]int{}, map[string]int64{}
 	q.tick = make(chan struct{}, 1)
 }
 
@@ -85,13 +79,11 @@ func (q *queue) queueDue(platform, thread string) {
 }
 
 func (q *queue) enqueue(platform, thread string) {
-	if q.closed || q.queued[thread] {
-		return
+	if !q.closed && !q.queued[thread] {
+		q.queued[thread] = true
+		q.ready = append(q.ready, item{platform, thread})
+		q.cond.Broadcast()
 	}
-	q.ticket++
-	q.queued[thread] = true
-	q.ready[platform] = append(q.ready[platform], item{thread, q.ticket})
-	q.cond.Broadcast()
 }
 
 // waitForThread blocks until a thread of one of the platforms is queued, and holds it.
@@ -120,19 +112,13 @@ func (q *queue) waitForThread(ctx context.Context, platforms []string) (*held, e
 
 // oldest holds the thread that waited longest.
 func (q *queue) oldest(platforms []string) *held {
-	var from string
-	var first item
-	for _, p := range platforms {
-		if items := q.ready[p]; len(items) > 0 && (first.ticket == 0 || items[0].ticket < first.ticket) {
-			from, first = p, items[0]
-		}
-	}
-	if first.ticket == 0 {
+	i := slices.IndexFunc(q.ready, func(at item) bool { return slices.Contains(platforms, at.platform) })
+	if i < 0 {
 		return nil
 	}
-	q.ready[from] = q.ready[from][1:]
-	delete(q.queued, first.thread)
-	h := &held{thread: first.thread, platform: from, bell: &memory.Bell{}}
+	h := &held{thread: q.ready[i].thread, platform: q.ready[i].platform, bell: &memory.Bell{}}
+	q.ready = slices.Delete(q.ready, i, i+1)
+	delete(q.queued, h.thread)
 	q.held[h.thread] = h
 	return h
 }

@@ -49,7 +49,7 @@ func (s *Store) claim(h *held) (*memory.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.id, h.seq, h.woken, h.marked, h.touched = l.id, l.seq, l.since(now), l.woken > 0, l.touched
+	h.id, h.seq, h.woken = l.id, l.seq, l.since(now)
 	first := h.seq + 1 + s.seenBefore(h, l.inbox)
 	h.placeInbox(l.inbox)
 	if l.due(now) {
@@ -134,14 +134,6 @@ func (h *held) placeDue(now time.Time) error {
 	return nil
 }
 
-// settle notes the result of a commit: the file's log holds everything seen.
-func (h *held) settle(t *turn) {
-	if t.seq != h.seq {
-		h.marked, h.touched = true, t.touched
-	}
-	h.seq, h.seen, h.n = t.seq, nil, 0
-}
-
 // Commit implements memory.Store.
 func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
 	t, err := s.commit(ctx, "commit", run, nil, bodies)
@@ -184,7 +176,7 @@ func (s *Store) commit(ctx context.Context, what string, run *memory.Run, wakeAt
 			s.purge.request()
 			s.clean()
 		}
-		h.settle(t)
+		h.seq, h.seen, h.n = t.seq, nil, 0 // the file's log holds everything seen
 		s.queue.clearHanded(h.thread)
 		run.Log = append(append(run.Log, entries(own)...), entries(t.arrived)...)
 		if t.released {
