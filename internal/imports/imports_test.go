@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"memory/factor":             {"memory"},
 	"memory/person":             {"chat", "memory"},
 	"memory/transfer":           {"memory"},
-	"memory/recent":             {"memory"},
+	"memory/recent":             {"chat", "memory"},
 	"memory/sqlite":             {"chat", "memory", "memory/recent"},
 	"memory/redis":              {"chat", "memory", "memory/recent"},
 	"agent":                     {"agent/approval", "agent/do", "agent/facts", "agent/phrase", "agent/policy", "agent/prompt", "agent/schedules", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "agent/view", "agent/words", "chat", "chat/question", "chat/vocabulary", "chat/when", "llm", "llm/args", "memory"},

@@ -2,10 +2,10 @@
 package recent
 
 import (
-	"container/list"
 	"slices"
 	"sync"
 
+	"nod/chat"
 	"nod/memory"
 )
 
@@ -18,12 +18,11 @@ const (
 
 // Logs caches the logs of the threads that this process held last, so that a claim
 // loads only new entries. Only the store knows whether a log is still right. It is safe
-// for concurrent use.
+// for concurrent use, and the zero value is empty.
 type Logs struct {
-	mu    sync.Mutex
-	order *list.List // of *Log, the last used one first
-	items map[string]*list.Element
-	size  int // bytes
+	mu   sync.Mutex
+	logs []Log // the last used one at the end
+	size int   // bytes
 }
 
 // Log is a log at rest. The zero Log is none.
@@ -36,14 +35,13 @@ type Log struct {
 	size    int
 }
 
-// New makes an empty cache.
-func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Element{}} }
-
 // Put caches a log without its trimmed or forgotten part. The least recently used logs
 // make room.
 func (r *Logs) Put(l Log) {
 	all := len(l.Entries)
-	l.Entries = current(l.Entries)
+	if base := memory.EffectsOf(chat.ThreadID{}, l.Entries).Base; all > 0 && l.Entries[0].Seq < base {
+		l.Entries = slices.Clone(memory.Since(l.Entries, base))
+	}
 	l.size = l.Bytes + memory.Weigh(l.Entries)
 	switch {
 	case len(l.Entries) != all:
@@ -51,17 +49,17 @@ func (r *Logs) Put(l Log) {
 	case l.Kept != nil:
 		l.size += memory.BareKept * len(l.Entries)
 	}
+	l.Entries = slices.Clip(l.Entries)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.drop(r.items[l.Thread])
+	r.take(l.Thread)
 	if l.size > mostBytes {
 		return
 	}
-	l.Entries = l.Entries[:len(l.Entries):len(l.Entries)]
-	r.items[l.Thread] = r.order.PushFront(&l)
+	r.logs = append(r.logs, l)
 	r.size += l.size
-	for r.size > mostBytes || r.order.Len() > mostThreads {
-		r.drop(r.order.Back())
+	for r.size > mostBytes || len(r.logs) > mostThreads {
+		r.take(r.logs[0].Thread)
 	}
 }
 
@@ -69,48 +67,21 @@ func (r *Logs) Put(l Log) {
 func (r *Logs) Take(thread string) Log {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.items[thread]
-	if e == nil {
-		return Log{}
-	}
-	l, _ := e.Value.(*Log)
-	r.drop(e)
-	return *l
+	return r.take(thread)
 }
 
-// All lists the logs, the last used one first.
-func (r *Logs) All() (out []Log) {
+func (r *Logs) take(thread string) (l Log) {
+	if i := slices.IndexFunc(r.logs, func(l Log) bool { return l.Thread == thread }); i >= 0 {
+		l = r.logs[i]
+		r.logs = slices.Delete(r.logs, i, i+1)
+		r.size -= l.size
+	}
+	return l
+}
+
+// All lists the logs.
+func (r *Logs) All() []Log {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for e := r.order.Front(); e != nil; e = e.Next() {
-		l, _ := e.Value.(*Log)
-		out = append(out, *l)
-	}
-	return out
-}
-
-func (r *Logs) drop(e *list.Element) {
-	if e == nil {
-		return
-	}
-	l, _ := r.order.Remove(e).(*Log)
-	delete(r.items, l.Thread)
-	r.size -= l.size
-}
-
-// current returns the log from its base on.
-func current(log []memory.Entry) []memory.Entry {
-	base := uint64(0)
-	for _, e := range log {
-		switch b := e.Body.(type) {
-		case memory.Trimmed:
-			base = max(base, b.Before)
-		case memory.Forgot:
-			base = max(base, b.Before)
-		}
-	}
-	if base == 0 || len(log) == 0 || log[0].Seq >= base {
-		return log
-	}
-	return slices.Clone(memory.Since(log, base))
+	return slices.Clone(r.logs)
 }

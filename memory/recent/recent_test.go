@@ -20,12 +20,13 @@ func logOf(bodies ...memory.Body) []memory.Entry {
 
 // Take returns a log once, without its trimmed or forgotten part.
 func TestLogs(t *testing.T) {
-	r := New()
+	r := &Logs{}
 	r.Put(Log{Thread: "a", Entries: logOf(memory.Due{}, memory.Due{})})
 	r.Put(Log{Thread: "a", Entries: logOf(memory.Due{}, memory.Due{}, memory.Due{})})
 	r.Put(Log{Thread: "cut", Entries: logOf(memory.Due{}, memory.Due{}, memory.Trimmed{Before: 2})})
 	r.Put(Log{Thread: "forgotten", Entries: logOf(memory.Due{}, memory.Trimmed{Before: 2}, memory.Forgot{Before: 3})})
-	for thread, want := range map[string][]string{"a": {"1", "2", "3"}, "cut": {"2", "3"}, "forgotten": {"3"}, "b": nil} {
+	r.Put(Log{Thread: "alert", Entries: logOf(memory.Due{}, memory.Due{}, memory.Due{}, memory.Trimmed{Before: 4, From: 2})})
+	for thread, want := range map[string][]string{"a": {"1", "2", "3"}, "alert": {"2", "3", "4"}, "cut": {"2", "3"}, "forgotten": {"3"}, "b": nil} {
 		for _, want := range [][]string{want, nil} {
 			var got []string
 			for _, e := range r.Take(thread).Entries {
@@ -36,14 +37,14 @@ func TestLogs(t *testing.T) {
 			}
 		}
 	}
-	if r.size != 0 || r.order.Len() != 0 || len(r.items) != 0 {
-		t.Errorf("%d entries of %d threads are left", r.size, len(r.items))
+	if r.size != 0 || len(r.logs) != 0 {
+		t.Errorf("%d entries of %d threads are left", r.size, len(r.logs))
 	}
 }
 
 // Old threads make room, for threads and for bytes.
 func TestLogsMakeRoom(t *testing.T) {
-	r := New()
+	r := &Logs{}
 	for i := range mostThreads + 1 {
 		r.Put(Log{Thread: fmt.Sprint(i), Entries: logOf(memory.Due{})})
 	}
@@ -56,8 +57,8 @@ func TestLogsMakeRoom(t *testing.T) {
 	}
 	r.Put(Log{Thread: "long", Entries: long(mostBytes - 1000)})
 	r.Put(Log{Thread: "short", Entries: long(10)})
-	if len(r.items) > 4 || r.size > mostBytes {
-		t.Errorf("%d bytes of %d threads", r.size, len(r.items))
+	if len(r.logs) > 4 || r.size > mostBytes {
+		t.Errorf("%d bytes of %d threads", r.size, len(r.logs))
 	}
 	r.Put(Log{Thread: "too long", Entries: long(mostBytes + 1)})
 	if r.Take("too long").Entries != nil {
@@ -71,7 +72,7 @@ func TestLogsMakeRoom(t *testing.T) {
 // The value computed from a log comes back with it, counts in its size, and goes with
 // it.
 func TestLogsKeep(t *testing.T) {
-	r := New()
+	r := &Logs{}
 	whole, cut := logOf(memory.Due{}, memory.Due{}), logOf(memory.Due{}, memory.Trimmed{Before: 2})
 	r.Put(Log{Thread: "a", Entries: whole})
 	bare := r.size

@@ -80,7 +80,7 @@ type Store struct {
 
 	held      holders
 	deadlines deadlines
-	recent    *recent.Logs
+	recent    recent.Logs
 	feeds     feeds
 	shards    [shards]shard
 	began     time.Time        // when the store was opened
@@ -123,7 +123,7 @@ func newStore(a address, o Options) *Store {
 	s := &Store{
 		link: a.link(o), wait: a.client(o),
 		keep: o.Keep, quota: o.Quota, lease: o.Lease,
-		began: time.Now(), wall: time.Now, address: a, tls: o.TLS, direct: o.Direct, words: newWords(), recent: recent.New(), mendNow: make(chan struct{}, 1),
+		began: time.Now(), wall: time.Now, address: a, tls: o.TLS, direct: o.Direct, words: newWords(), mendNow: make(chan struct{}, 1),
 	}
 	if s.lease <= 0 {
 		s.lease = defaultLease

@@ -68,7 +68,7 @@ type Store struct {
 	quota      memory.Quota
 	sweepEvery time.Duration
 
-	recent *recent.Logs
+	recent recent.Logs
 	queue  queue
 	ops    mailbox
 	health health
@@ -119,7 +119,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep, quota: o.Quota, sweepEvery: o.SweepEvery,
-		self: randomWord(), recent: recent.New(), direct: o.Direct, maxFrames: maxFrames,
+		self: randomWord(), direct: o.Direct, maxFrames: maxFrames,
 		dirty: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	s.defaults()
