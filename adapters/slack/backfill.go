@@ -63,9 +63,7 @@ func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap tim
 
 // replies puts what was written in a thread since then.
 func (s *search) replies(ctx context.Context, channel, root, since string) error {
-	msgs, err := s.a.web.Read(ctx, api.History{
-		Method: "conversations.replies", Channel: channel, Thread: root, Oldest: since, Metadata: true, Priority: outbox.Low,
-	})
+	msgs, err := s.a.web.Read(ctx, api.History{Channel: channel, Thread: root, Oldest: since, Priority: outbox.Low})
 	if err != nil {
 		return missing(err)
 	}
@@ -74,31 +72,16 @@ func (s *search) replies(ctx context.Context, channel, root, since string) error
 
 // conversations lists conversations of the bot, or those that it shares with
 // somebody, page by page.
-func (a *Adapter) conversations(ctx context.Context, args url.Values, most int) ([]string, error) {
+func (a *Adapter) conversations(ctx context.Context, args url.Values, most int) (ids []string, err error) {
 	args.Set("limit", strconv.Itoa(pageOfRooms))
 	args.Set("exclude_archived", "true")
-	var out []string
-	for len(out) < most {
-		var said struct {
-			Channels []struct {
-				ID string `json:"id"`
-			} `json:"channels"`
-			Meta struct {
-				Next string `json:"next_cursor"`
-			} `json:"response_metadata"`
-		}
-		if err := a.web.Call(ctx, api.Request{Method: "users.conversations", Args: args, Priority: outbox.Low, Answer: &said}); err != nil {
-			return out, err
-		}
-		for _, c := range said.Channels {
-			out = append(out, c.ID)
-		}
-		if said.Meta.Next == "" {
-			break
-		}
-		args.Set("cursor", said.Meta.Next)
+	all, err := api.Pages[struct {
+		ID string `json:"id"`
+	}](ctx, a.web, api.Request{Method: "users.conversations", Args: args, Priority: outbox.Low}, most)
+	for _, c := range all {
+		ids = append(ids, c.ID)
 	}
-	return out, nil
+	return ids, err
 }
 
 // missing forgives what is not there any more, or not for the bot.
@@ -158,9 +141,7 @@ func (s *search) proveBelow(ctx context.Context, channel string, roots []api.Eve
 		if !slices.Contains(ev.ReplyUsers, s.a.who().UserID) {
 			continue
 		}
-		replies, err := s.a.web.Read(ctx, api.History{
-			Method: "conversations.replies", Channel: channel, Thread: ev.TS, Metadata: true, Priority: outbox.Low,
-		})
+		replies, err := s.a.web.Read(ctx, api.History{Channel: channel, Thread: ev.TS, Priority: outbox.Low})
 		all = errors.Join(all, missing(err), s.prove(ctx, channel, replies))
 	}
 	return all

@@ -19,19 +19,17 @@ import (
 // (https://docs.slack.dev/reference/methods/conversations.open). Repeating it is
 // harmless.
 func (a *Adapter) openDirect(ctx context.Context, who string) (string, error) {
-	var said struct {
-		Channel struct {
-			ID string `json:"id"`
-		} `json:"channel"`
+	var opened struct {
+		ID string `json:"id"`
 	}
-	err := a.web.Call(ctx, api.Request{Method: "conversations.open", Args: url.Values{"users": {who}}, Priority: outbox.Approval, Answer: &said})
-	if err == nil && said.Channel.ID == "" {
+	err := a.web.Call(ctx, api.Request{Method: "conversations.open", Args: url.Values{"users": {who}}, Priority: outbox.Approval, Answer: &opened, Field: "channel"})
+	if err == nil && opened.ID == "" {
 		err = errors.New("the answer names no conversation")
 	}
 	if err != nil {
 		return "", api.Gone(fmt.Errorf("open a direct conversation: %w", err))
 	}
-	return said.Channel.ID, nil
+	return opened.ID, nil
 }
 
 // Direct says whether a thread is in a direct conversation.

@@ -95,11 +95,9 @@ func (a *Adapter) attachment(f file) intake.File {
 	out := intake.File{File: chat.File{Name: name, MediaType: f.Mimetype, Size: f.Size}}
 	if f.Access == "check_file_info" {
 		out.Ask = func(ctx context.Context) (_ chat.File, err error) {
-			var said struct {
-				File file `json:"file"`
-			}
-			err = a.web.Call(ctx, api.Request{Method: "files.info", Args: url.Values{"file": {f.ID}}, Answer: &said})
-			f = said.File.shrunk().page()
+			var said file
+			err = a.web.Call(ctx, api.Request{Method: "files.info", Args: url.Values{"file": {f.ID}}, Answer: &said, Field: "file"})
+			f = said.shrunk().page()
 			return chat.File{Name: chat.FirstOf(f.Name, f.Title, name), MediaType: f.Mimetype, Size: f.Size}, err
 		}
 	}

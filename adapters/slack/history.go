@@ -30,9 +30,7 @@ const unread = "(What was said in this thread before could not be read in time.)
 func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event, horizon time.Time) ([]chat.Quote, []file) {
 	ctx, cancel := context.WithTimeout(ctx, quoteWait)
 	defer cancel()
-	msgs, err := a.web.Read(ctx, api.History{
-		Method: "conversations.replies", Channel: ev.Channel, Thread: thread.Root, Latest: ev.TS, Priority: outbox.Answer,
-	})
+	msgs, err := a.web.Read(ctx, api.History{Channel: ev.Channel, Thread: thread.Root, Latest: ev.TS, Priority: outbox.Answer})
 	if err != nil {
 		a.log.Warn("read the thread that the bot was called into", "thread", thread.String(), "error", err)
 		return []chat.Quote{{From: chat.User{ID: chat.UserID(a.who().UserID), Name: a.who().User, Bot: true}, Text: unread, Own: true}}, nil

@@ -88,12 +88,10 @@ func (a *Adapter) user(ctx context.Context, id string) (named, error) {
 		return named{}, errors.New("look a user up: no id")
 	}
 	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, time.Duration, error) {
-		var said struct {
-			User account `json:"user"`
-		}
-		err := a.web.Call(ctx, api.Request{Method: "users.info", Args: url.Values{"user": {id}}, Priority: outbox.Answer, Answer: &said})
+		var u account
+		err := a.web.Call(ctx, api.Request{Method: "users.info", Args: url.Values{"user": {id}}, Priority: outbox.Answer, Answer: &u, Field: "user"})
 		stays, err := nameless(err)
-		return a.judge(said.User), stays, err
+		return a.judge(u), stays, err
 	})
 	v.ID = chat.UserID(id)
 	return v, err

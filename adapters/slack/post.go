@@ -82,30 +82,24 @@ func (s *sending) once(ctx context.Context, n int, f layout.Form) (string, error
 	args.Set("metadata", layout.Marked(s.post, n, s.a.Signature(s.thread, s.post.Key)))
 	args.Set("unfurl_links", "false")
 	args.Set("unfurl_media", "false")
-	var said struct {
-		TS string `json:"ts"`
-	}
+	ts := ""
 	err = s.a.web.Call(ctx, api.Request{
-		Method: "chat.postMessage", Args: args, Priority: s.priority, Group: s.thread.String(), Answer: &said,
+		Method: "chat.postMessage", Args: args, Priority: s.priority, Group: s.thread.String(), Answer: &ts, Field: "ts",
 	})
-	if err == nil && said.TS == "" {
+	if err == nil && ts == "" {
 		err = &outbox.Lost{Call: "chat.postMessage", Err: errors.New("the answer names no message")}
 	}
-	return said.TS, err
+	return ts, err
 }
 
 // look finds which messages of the post stand already: the bot's own, with the
 // post's key in their metadata.
 func (s *sending) look(ctx context.Context) error {
 	h := api.History{
-		Method: "conversations.replies", Channel: api.ChannelOf(s.thread.Channel), Thread: s.thread.Root,
-		Oldest: s.post.ReplyTo.ID, Metadata: true, Priority: s.priority, Pages: 20,
+		Channel: api.ChannelOf(s.thread.Channel), Thread: s.thread.Root, Oldest: s.post.ReplyTo.ID, Priority: s.priority, Pages: 20,
 	}
-	if s.thread.Root == "" {
-		h.Method = "conversations.history"
-		if h.Oldest == "" {
-			h.Oldest = api.Stamp(s.a.o.Now().Add(-catchup.LookBack))
-		}
+	if h.Thread == "" && h.Oldest == "" {
+		h.Oldest = api.Stamp(s.a.o.Now().Add(-catchup.LookBack))
 	}
 	msgs, err := s.a.web.Read(ctx, h)
 	switch {

@@ -21,7 +21,7 @@ func TestFileElsewhere(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusFound)
 	}))
 	defer own.Close()
-	w := &api.Client{Base: own.URL + "/api/", Token: "xoxb-1", HTTP: own.Client()}
+	w := &api.Client{Options: api.Options{Address: own.URL + "/api/", Token: "xoxb-1", HTTP: own.Client()}}
 	if _, err := w.Download(t.Context(), own.URL+"/file", "text/plain", 1000); err == nil || seen != "" {
 		t.Errorf("%v; it was sent %q", err, seen)
 	}

@@ -105,9 +105,7 @@ func each[T any](ctx context.Context, of []T, do func(T) error) (all error) {
 // threads that began before that.
 func (s *search) room(ctx context.Context, channel, since string) error {
 	from := api.SentAt(since)
-	msgs, err := s.a.web.Read(ctx, api.History{
-		Method: "conversations.history", Channel: channel, Oldest: api.Stamp(from.Add(-rootsBack)), Metadata: true, Priority: outbox.Low,
-	})
+	msgs, err := s.a.web.Read(ctx, api.History{Channel: channel, Oldest: api.Stamp(from.Add(-rootsBack)), Priority: outbox.Low})
 	if err != nil {
 		return missing(err)
 	}

@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 
 // The token goes to Slack alone.
 func TestOurs(t *testing.T) {
-	w := &api.Client{Base: "http://127.0.0.1:9/api/"}
+	w := &api.Client{Options: api.Options{Address: "http://127.0.0.1:9/api/"}}
 	for address, want := range map[string]bool{
 		"https://files.slack.com/x": true, "https://slack.com/x": true, "http://127.0.0.1:9/f": true, "https://files.slack-gov.com/x": true,
 		"http://files.slack.com/x": false, "https://evil.com/slack.com": false, "https://notslack.com/x": false,

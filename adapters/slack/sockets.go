@@ -124,10 +124,8 @@ var errSilent = errors.New("the socket is silent")
 // session opens a socket and reads it, until it ends or is to be replaced. greeted
 // says that Slack had said hello on it.
 func (k *sockets) session(ctx context.Context, n int) (greeted bool, err error) {
-	var slot struct {
-		URL string `json:"url"`
-	}
-	err = k.a.app.Call(ctx, api.Request{Method: "apps.connections.open", Args: url.Values{}, Priority: outbox.Approval, Answer: &slot})
+	address := ""
+	err = k.a.app.Call(ctx, api.Request{Method: "apps.connections.open", Args: url.Values{}, Priority: outbox.Approval, Answer: &address, Field: "url"})
 	if err != nil {
 		return false, err
 	}
@@ -137,7 +135,7 @@ func (k *sockets) session(ctx context.Context, n int) (greeted bool, err error) 
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialWait}
 	dialling, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
-	conn, resp, err := dialer.DialContext(dialling, slot.URL, nil)
+	conn, resp, err := dialer.DialContext(dialling, address, nil)
 	if resp != nil {
 		defer func() { _ = resp.Body.Close() }()
 	}

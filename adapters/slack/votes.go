@@ -24,16 +24,13 @@ type standing struct {
 }
 
 // stands looks at a message, with all who reacted.
-func (a *Adapter) stands(ctx context.Context, ref chat.MessageRef) (standing, error) {
-	var said struct {
-		Message standing `json:"message"`
-	}
+func (a *Adapter) stands(ctx context.Context, ref chat.MessageRef) (m standing, err error) {
 	args := url.Values{"channel": {api.ChannelOf(ref.Channel)}, "timestamp": {ref.ID}, "full": {"true"}}
-	err := a.web.Call(ctx, api.Request{Method: "reactions.get", Args: args, Priority: outbox.Approval, Answer: &said})
+	err = a.web.Call(ctx, api.Request{Method: "reactions.get", Args: args, Priority: outbox.Approval, Answer: &m, Field: "message"})
 	if err != nil && missing(err) == nil {
 		err = fmt.Errorf("%w: %w", chat.ErrGone, err)
 	}
-	return said.Message, err
+	return m, err
 }
 
 // Reactions gives the reactions of people on a message.

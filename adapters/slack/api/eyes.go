@@ -68,19 +68,17 @@ func (e *Eyes) Search(ctx context.Context, thread chat.ThreadID, eyes []chat.Mes
 const staleToken = "invalid_action_token"
 
 func (e *Eyes) search(ctx context.Context, args url.Values) (hits []chat.Hit, err error) {
-	var said struct {
-		Results struct {
-			Messages []struct {
-				Author  string `json:"author_name"`
-				UserID  string `json:"author_user_id"`
-				Channel string `json:"channel_name"`
-				Content string `json:"content"`
-				Link    string `json:"permalink"`
-			} `json:"messages"`
-		} `json:"results"`
+	var found struct {
+		Messages []struct {
+			Author  string `json:"author_name"`
+			UserID  string `json:"author_user_id"`
+			Channel string `json:"channel_name"`
+			Content string `json:"content"`
+			Link    string `json:"permalink"`
+		} `json:"messages"`
 	}
-	err = e.Web.Call(ctx, Request{Method: "assistant.search.context", Args: args, Priority: outbox.Answer, Answer: &said})
-	for _, m := range said.Results.Messages {
+	err = e.Web.Call(ctx, Request{Method: "assistant.search.context", Args: args, Priority: outbox.Answer, Answer: &found, Field: "results"})
+	for _, m := range found.Messages {
 		hits = append(hits, chat.Hit{Author: chat.FirstOf(m.Author, m.UserID), Place: m.Channel, Text: m.Content, Link: m.Link})
 	}
 	return hits, err

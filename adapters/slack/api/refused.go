@@ -1,10 +1,10 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"nod/chat"
 	"nod/front"
@@ -66,29 +66,15 @@ func Refusal(code string) chat.Refused { return chat.Refused{Platform: "Slack", 
 
 const mostPointers = 5
 
-var pointer = regexp.MustCompile(`(?:json-pointer:|\[)(/[A-Za-z0-9_/]+)`)
+var pointer = regexp.MustCompile(`(?:json-pointer:|\[|"pointer":\s*")(/[A-Za-z0-9_/]+)`)
 
 // pointers names the places in what was sent that Slack complains about. What it
 // says of them may hold the text itself, which no log gets.
-func (e *Error) pointers() []string {
-	var all []string
-	var errs []string
-	if json.Unmarshal(e.Errors, &errs) != nil {
-		errs = nil
-		var at []struct {
-			Pointer string `json:"pointer"`
-		}
-		if json.Unmarshal(e.Errors, &at) == nil {
-			for _, p := range at {
-				errs = append(errs, "["+p.Pointer+"]")
-			}
-		}
-	}
-	for _, said := range slices.Concat(e.Metadata.Messages, errs) {
-		for _, m := range pointer.FindAllStringSubmatch(said, mostPointers) {
-			if len(all) < mostPointers && !slices.Contains(all, m[1]) {
-				all = append(all, m[1])
-			}
+func (e *Error) pointers() (all []string) {
+	said := strings.ReplaceAll(string(e.Metadata)+string(e.Errors), `\/`, "/")
+	for _, m := range pointer.FindAllStringSubmatch(said, -1) {
+		if len(all) < mostPointers && !slices.Contains(all, m[1]) {
+			all = append(all, m[1])
 		}
 	}
 	return all

@@ -29,11 +29,9 @@ import (
 // when one block in it is of an odd shape, hides which failures may have taken
 // effect, and does not notice a refusal under HTTP 200.
 type Client struct {
-	Base  string
-	Token string
-	HTTP  *http.Client
-	Out   *outbox.Outbox
-	Dead  chan struct{} // has a value once Slack refused the token
+	Options
+	Out  *outbox.Outbox
+	Dead chan struct{} // has a value once Slack refused the token
 }
 
 // Bounds of calls. CallTimeout is that of one call.
@@ -41,7 +39,6 @@ const (
 	CallTimeout  = 20 * time.Second
 	mostAnswer   = 32 << 20 // bytes of one answer
 	pageSize     = 999      // as many as Slack gives of a history
-	mostPages    = 5
 	UnsaidRetry  = 10 * time.Second
 	LongestRetry = 10 * time.Minute
 )
@@ -58,10 +55,8 @@ type Options struct {
 
 // New makes a client. Its out has to run.
 func New(o Options) *Client {
-	return &Client{
-		Base: o.Address, Token: o.Token, HTTP: o.HTTP, Dead: make(chan struct{}, 1),
-		Out: o.Outbox(func(b string) outbox.Budget { return Budget(b, o.Limits, o.Pace) }),
-	}
+	out := o.Outbox(func(b string) outbox.Budget { return Budget(b, o.Limits, o.Pace) })
+	return &Client{Options: o, Out: out, Dead: make(chan struct{}, 1)}
 }
 
 // Request is one call of a method.
@@ -75,6 +70,7 @@ type Request struct {
 	Skip     func() bool       // asked last: the call has become pointless
 	Then     func(error)       // told how it ended
 	Answer   any               // where to put what Slack says; may be nil
+	Field    string            // of what it says, which is wanted alone; "": all of it
 	header   func(http.Header) // told the headers of the answer
 }
 
@@ -106,7 +102,7 @@ func (w *Client) Call(ctx context.Context, r Request) error {
 func (w *Client) once(ctx context.Context, r Request) error {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Base+r.Method, strings.NewReader(r.Args.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Address+r.Method, strings.NewReader(r.Args.Encode()))
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
@@ -160,6 +156,13 @@ func (r Request) Read(resp *http.Response) error {
 	if r.Answer == nil {
 		return nil
 	}
+	if r.Field != "" {
+		var all map[string]json.RawMessage
+		err = json.Unmarshal(body, &all)
+		if body = all[r.Field]; body == nil {
+			return err
+		}
+	}
 	if err := json.Unmarshal(body, r.Answer); err != nil {
 		return &outbox.Lost{Call: r.Method, Err: errors.New("the answer is not understood")}
 	}
@@ -184,9 +187,7 @@ type Error struct {
 	Code     string          `json:"error"`
 	Needed   string          `json:"needed"`
 	Errors   json.RawMessage `json:"errors"`
-	Metadata struct {
-		Messages []string `json:"messages"`
-	} `json:"response_metadata"`
+	Metadata json.RawMessage `json:"response_metadata"`
 }
 
 func (e *Error) Error() string {
@@ -260,12 +261,9 @@ type Channel struct {
 func (c Channel) Has() bool { return c.Member != nil && *c.Member }
 
 // Channel looks a conversation up.
-func (w *Client) Channel(ctx context.Context, id string, p outbox.Priority) (Channel, error) {
-	var said struct {
-		Channel Channel `json:"channel"`
-	}
-	err := w.Call(ctx, Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: p, Answer: &said})
-	return said.Channel, err
+func (w *Client) Channel(ctx context.Context, id string, p outbox.Priority) (c Channel, err error) {
+	err = w.Call(ctx, Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: p, Answer: &c, Field: "channel"})
+	return c, err
 }
 
 // NoGroup is how Slack says that there is no such user group, or that it is disabled.
@@ -273,15 +271,12 @@ const NoGroup = "no_such_subteam"
 
 // Members lists who is in a user group
 // (https://docs.slack.dev/reference/methods/usergroups.users.list).
-func (w *Client) Members(ctx context.Context, group string) ([]string, error) {
-	var said struct {
-		Users []string `json:"users"`
-	}
-	err := w.Call(ctx, Request{Method: "usergroups.users.list", Args: url.Values{"usergroup": {group}}, Priority: outbox.Approval, Answer: &said})
+func (w *Client) Members(ctx context.Context, group string) (users []string, err error) {
+	err = w.Call(ctx, Request{Method: "usergroups.users.list", Args: url.Values{"usergroup": {group}}, Priority: outbox.Approval, Answer: &users, Field: "users"})
 	if err != nil {
 		return nil, fmt.Errorf("list a user group: %w", err)
 	}
-	return said.Users, nil
+	return users, nil
 }
 
 // buckets names the budgets that a call counts against; the last is the one
@@ -376,7 +371,7 @@ func (w *Client) Ours(address string) bool {
 	if err != nil || u.User != nil {
 		return false
 	}
-	api, err := url.Parse(w.Base)
+	api, err := url.Parse(w.Address)
 	if err == nil && u.Scheme == api.Scheme && strings.EqualFold(u.Host, api.Host) {
 		return true
 	}
@@ -410,51 +405,56 @@ func (w *Client) Put(ctx context.Context, address string, data []byte) error {
 	return &Error{Method: putMethod, Code: fmt.Sprintf("status %d", resp.StatusCode)}
 }
 
-// Read gives the messages of a history, in no certain order. When there are
-// more than so many pages the rest is left out.
-func (w *Client) Read(ctx context.Context, h History) ([]Event, error) {
-	args := url.Values{"channel": {h.Channel}, "limit": {strconv.Itoa(pageSize)}}
-	for name, v := range map[string]string{"ts": h.Thread, "oldest": h.Oldest, "latest": h.Latest} {
-		if v != "" {
-			args.Set(name, v)
-		}
-	}
-	if h.Metadata {
-		args.Set("include_all_metadata", "true")
-	}
-	var out []Event
-	for range cmp.Or(h.Pages, mostPages) {
+// Pages gives a list that Slack gives page by page, until there are at least so many.
+func Pages[T any](ctx context.Context, w *Client, r Request, most int) (out []T, err error) {
+	for len(out) < most {
 		var said struct {
-			Messages []Event `json:"messages"`
+			Messages []T `json:"messages"`
+			Channels []T `json:"channels"`
 			Meta     struct {
 				Next string `json:"next_cursor"`
 			} `json:"response_metadata"`
 		}
-		if err := w.Call(ctx, Request{Method: h.Method, Args: args, Priority: h.Priority, Answer: &said}); err != nil {
+		r.Answer = &said
+		if err := w.Call(ctx, r); err != nil {
 			return out, err
 		}
-		out = append(out, said.Messages...)
+		out = append(append(out, said.Messages...), said.Channels...)
 		if said.Meta.Next == "" {
 			break
 		}
-		args.Set("cursor", said.Meta.Next)
-	}
-	if h.Oldest != "" { // a thread's root comes along in any case
-		out = slices.DeleteFunc(out, func(ev Event) bool { return !SentAt(ev.TS).After(SentAt(h.Oldest)) })
+		r.Args.Set("cursor", said.Meta.Next)
 	}
 	return out, nil
 }
 
 // History is a part of a channel or thread.
 type History struct {
-	Method   string
 	Channel  string
-	Thread   string // timestamp of its root
+	Thread   string // timestamp of its root; "" for what stands in the channel itself
 	Oldest   string // exclusive
 	Latest   string
-	Metadata bool
 	Priority outbox.Priority
-	Pages    int // default mostPages
+	Pages    int // default 5
+}
+
+// Read gives the messages of a history, in no certain order. When there are
+// more than so many pages the rest is left out.
+func (w *Client) Read(ctx context.Context, h History) ([]Event, error) {
+	method, args := "conversations.history", url.Values{"channel": {h.Channel}, "limit": {strconv.Itoa(pageSize)}, "include_all_metadata": {"true"}}
+	if h.Thread != "" {
+		method = "conversations.replies"
+	}
+	for name, v := range map[string]string{"ts": h.Thread, "oldest": h.Oldest, "latest": h.Latest} {
+		if v != "" {
+			args.Set(name, v)
+		}
+	}
+	out, err := Pages[Event](ctx, w, Request{Method: method, Args: args, Priority: h.Priority}, pageSize*cmp.Or(h.Pages, 5))
+	if h.Oldest != "" && err == nil { // a thread's root comes along in any case
+		out = slices.DeleteFunc(out, func(ev Event) bool { return !SentAt(ev.TS).After(SentAt(h.Oldest)) })
+	}
+	return out, err
 }
 
 const putMethod = "upload"

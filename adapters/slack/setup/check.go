@@ -77,16 +77,14 @@ func sameApp(ctx context.Context, w *api.Client, who api.Whoami, token string) e
 	if named == nil || who.BotID == "" {
 		return nil
 	}
-	var said struct {
-		Bot struct {
-			App string `json:"app_id"`
-		} `json:"bot"`
+	var bot struct {
+		App string `json:"app_id"`
 	}
-	err := w.Call(ctx, api.Request{Method: "bots.info", Args: url.Values{"bot": {who.BotID}}, Priority: outbox.Approval, Answer: &said})
-	if err != nil || said.Bot.App == "" || said.Bot.App == named[1] {
+	err := w.Call(ctx, api.Request{Method: "bots.info", Args: url.Values{"bot": {who.BotID}}, Priority: outbox.Approval, Answer: &bot, Field: "bot"})
+	if err != nil || bot.App == "" || bot.App == named[1] {
 		return nil // what can't be found out is no mistake
 	}
-	return fmt.Errorf("slack.app_token is of the app %s and slack.bot_token of the app %s; copy both from one app", named[1], said.Bot.App)
+	return fmt.Errorf("slack.app_token is of the app %s and slack.bot_token of the app %s; copy both from one app", named[1], bot.App)
 }
 
 // tryForms asks the workspace whether it takes what nod sends, without sending it
