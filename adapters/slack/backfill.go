@@ -50,24 +50,15 @@ func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap tim
 	}
 	since, err := a.Unheard(ctx, marks, overlap)
 	s := newSearch(a, marks, since)
-	err = errors.Join(err, s.rooms(ctx, s.near))
-	told := make(chan error, 1)
-	go func(found []strand) { told <- errors.Join(s.threads(ctx, found), s.unseen(ctx, marks)) }(s.take())
-	err = errors.Join(err, s.rooms(ctx, s.far))
+	err = errors.Join(err, s.read(ctx, s.near))
+	told, threads := make(chan error, 1), append(s.threads(), s.unseen(marks)...)
+	go func() { told <- s.read(ctx, threads) }()
+	err = errors.Join(err, s.read(ctx, s.far))
 	if !since.IsZero() {
 		others, failed := s.others(ctx, api.Stamp(since))
-		err = errors.Join(err, failed, s.rooms(ctx, others))
+		err = errors.Join(err, failed, s.read(ctx, others))
 	}
-	return true, errors.Join(err, <-told, s.threads(ctx, s.take()))
-}
-
-// replies puts what was written in a thread since then.
-func (s *search) replies(ctx context.Context, channel, root, since string) error {
-	msgs, err := s.a.web.Read(ctx, api.History{Channel: channel, Thread: root, Oldest: since, Priority: outbox.Low})
-	if err != nil {
-		return missing(err)
-	}
-	return s.overdue(ctx, channel, msgs)
+	return true, errors.Join(err, <-told, s.read(ctx, s.threads()))
 }
 
 // conversations lists conversations of the bot, or those that it shares with
