@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"nod/chat"
@@ -16,7 +15,7 @@ const PreviewCap = 64 << 10
 
 // Preview describes a call's effect, and changes nothing. A failure is in the Preview,
 // for the people who decide; the error is for the operator. It is run.Previewer.
-func (b *Box) Preview(ctx context.Context, desk chat.Desk, call llm.Call) (p chat.Preview, err error) {
+func (b *Box) Preview(ctx context.Context, desk chat.Desk, call llm.Call) (chat.Preview, error) {
 	tool, ok := b.tools[call.Name]
 	if !ok || tool.Preview == nil {
 		return chat.Preview{Err: "there is none"}, nil
@@ -28,12 +27,7 @@ func (b *Box) Preview(ctx context.Context, desk chat.Desk, call llm.Call) (p cha
 	if wrong := b.schemas[tool.Name].Check(raw); len(wrong) > 0 {
 		return chat.Preview{Err: strings.Join(wrong, "; ")}, nil
 	}
-	defer func() {
-		if r := recover(); r != nil { // its value may hold arguments
-			p, err = chat.Preview{Err: "it broke down"}, fmt.Errorf("recover from panic with a %T\n%s", r, debug.Stack())
-		}
-	}()
-	p, err = tool.Preview(ctx, Input{Desk: desk, Args: raw})
+	p, err := guarded(ctx, tool.Preview, Input{Desk: desk, Args: raw})
 	if err != nil {
 		err = fmt.Errorf("preview tool %s: %w", tool.Name, err)
 		if p.Err == "" {

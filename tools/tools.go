@@ -207,7 +207,7 @@ func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Resu
 		return Failed("%s was not run, its arguments are wrong:\n%s", tool.Name, strings.Join(wrong, "\n")), nil
 	}
 	desk.Ask, desk.Hold = b.asks(desk.Ask), b.holds(desk.Hold)
-	result, err := run(ctx, tool, Input{Desk: desk, Args: raw})
+	result, err := guarded(ctx, tool.Run, Input{Desk: desk, Args: raw})
 	if err != nil {
 		err = fmt.Errorf("run tool %s: %w", tool.Name, err)
 		if result.Text == "" {
@@ -264,19 +264,19 @@ func (b *Box) masked(r llm.Result) llm.Result {
 	return r
 }
 
-// run makes an error of a panic. The value of the panic may hold arguments and
+// guarded makes an error of a panic. The value of the panic may hold arguments and
 // is not repeated, unless it is Go's own.
-func run(ctx context.Context, tool Tool, in Input) (result llm.Result, err error) {
+func guarded[R any](ctx context.Context, f func(context.Context, Input) (R, error), in Input) (result R, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
 		case runtime.Error:
-			result, err = llm.Result{}, fmt.Errorf("recover from panic: %w\n%s", r, debug.Stack())
+			err = fmt.Errorf("recover from panic: %w\n%s", r, debug.Stack())
 		default:
-			result, err = llm.Result{}, fmt.Errorf("recover from panic with a %T\n%s", r, debug.Stack())
+			err = fmt.Errorf("recover from panic with a %T\n%s", r, debug.Stack())
 		}
 	}()
-	return tool.Run(ctx, in)
+	return f(ctx, in)
 }
 
 // Failed is a result that tells the model its mistake.

@@ -63,7 +63,6 @@ func (p *program) renew() error {
 
 // renew takes up the tools of servers that came late.
 func (k *kit) renew(cfg *config.Config) error {
-	k.mcp.Renew()
 	k.list = slices.DeleteFunc(k.list, func(t tools.Tool) bool { return k.served[t.Name] })
 	for name := range k.served {
 		delete(k.rules, name)

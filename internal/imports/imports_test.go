@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 	"tools/web":                 {"tools"},
 	"tools/document":            {"llm/queue", "tools"},
 	"internal/tooltest":         {"chat", "llm", "tools"},
-	"tools/*":                   {"chat", "chat/bounded", "edits", "llm", "setting", "tools", "tools/document", "tools/web"},
+	"tools/*":                   {"chat", "chat/bounded", "edits", "llm", "llm/args", "setting", "tools", "tools/document", "tools/web"},
 	"tools/find":                {"llm"},
 	"tools/mcp":                 {"chat", "chat/patience", "chat/question", "llm", "llm/args", "setting", "tools", "tools/mcp/wire"},
 	"tools/mcp/wire":            {},

@@ -1,12 +1,13 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+
+	"nod/llm/args"
 )
 
 // Names lists the {name}s of a template.
@@ -43,27 +44,18 @@ func saysValues(property json.RawMessage) bool {
 }
 
 // readValues gives the arguments as text, without those that are null.
-func readValues(args json.RawMessage) (map[string]string, error) {
-	dec := json.NewDecoder(bytes.NewReader(args))
-	dec.UseNumber()
-	var raw map[string]any
-	if err := dec.Decode(&raw); err != nil {
+func readValues(raw json.RawMessage) (map[string]string, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, err
 	}
-	values := make(map[string]string, len(raw))
-	for name, v := range raw {
-		switch v := v.(type) {
-		case nil:
-		case string:
-			values[name] = v
-		default:
-			var out bytes.Buffer
-			enc := json.NewEncoder(&out)
-			enc.SetEscapeHTML(false)
-			if err := enc.Encode(v); err != nil {
-				return nil, err
-			}
-			values[name] = strings.TrimSuffix(out.String(), "\n")
+	values := make(map[string]string, len(all))
+	for name, v := range all {
+		var text *string
+		if json.Unmarshal(v, &text) != nil {
+			values[name] = string(args.Canonical(v))
+		} else if text != nil {
+			values[name] = *text
 		}
 	}
 	return values, nil

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,10 +52,7 @@ func ReadLock(path string) (*Lock, error) {
 	}
 	for _, list := range l.Servers {
 		for i := range list {
-			var err error
-			if list[i].Parameters, err = canonical(list[i].Parameters); err != nil {
-				return nil, fmt.Errorf("read %s: %w; restore the file, or remove it and run bot check --accept-mcp", path, err)
-			}
+			list[i].Parameters = args.Canonical(list[i].Parameters)
 		}
 	}
 	return &l, nil
@@ -80,35 +76,12 @@ func defined(t *sdk.Tool) (Definition, error) {
 	if err != nil {
 		return Definition{}, fmt.Errorf("read parameters: %w", err)
 	}
-	if raw, err = canonical(raw); err != nil {
-		return Definition{}, err
-	}
-	d := Definition{Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\ufffd"), Parameters: raw}
+	d := Definition{Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\ufffd"), Parameters: args.Canonical(raw)}
 	d.Task = t.Meta[wire.TaskMeta] == "required"
 	if a := t.Annotations; a != nil {
 		d.Hints = &Hints{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 	}
 	return d, nil
-}
-
-// canonical writes JSON in the one form in which equal values are equal bytes.
-func canonical(raw json.RawMessage) (json.RawMessage, error) {
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return nil, fmt.Errorf("read parameters: %w", err)
-	}
-	return plain(v)
-}
-
-// plain writes a value without the escapes that HTML would need.
-func plain(v any) (json.RawMessage, error) {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
-	}
-	return bytes.TrimSpace(text.Bytes()), nil
 }
 
 // The most that one definition may hold, as all of it is in every prompt.
@@ -143,10 +116,11 @@ func (d Definition) forModel() (json.RawMessage, error) {
 			root[key] = value
 		}
 	}
-	raw, err := plain(root)
+	raw, err := json.Marshal(root)
 	if err != nil {
 		return nil, err
 	}
+	raw = args.Canonical(raw)
 	if _, err := args.Compile(raw); err != nil {
 		return nil, err
 	}
@@ -181,7 +155,7 @@ func (h *Hints) String() string {
 	if h == nil {
 		return "none"
 	}
-	raw, err := plain(h)
+	raw, err := json.Marshal(h)
 	if err != nil {
 		return "unreadable"
 	}

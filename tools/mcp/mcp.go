@@ -111,9 +111,6 @@ type Servers struct {
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 	late  chan struct{} // has a value when a server came after the start
-
-	mu     sync.Mutex
-	offers []offer
 }
 
 // pace is how long things may take, and how large they may be.
@@ -169,7 +166,6 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 	ss.stop = stop
 	switch o.Ask {
 	case Never:
-		ss.Renew()
 		return ss, nil
 	case Fully:
 		o.pace.glance = o.pace.wait
@@ -179,32 +175,16 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 		ss.work.Go(func() { s.run(live) })
 	}
 	ss.learn(ctx, o.pace.wait, o.pace.glance)
-	ss.Renew()
 	return ss, nil
 }
 
 // Late receives when a server comes that was not there at the start, and whose tools
-// nobody knew. They are pinned to its present ones, and are among Tools after Renew.
+// nobody knew. They are pinned to its present ones, and are among Tools from then on.
 func (ss *Servers) Late() <-chan struct{} {
 	if ss == nil {
 		return nil
 	}
 	return ss.late
-}
-
-// Renew takes the tools of servers that came late among Tools.
-func (ss *Servers) Renew() {
-	list := offers(ss.list, ss.taken)
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	ss.offers = list
-}
-
-// offered are the tools as they are offered now.
-func (ss *Servers) offered() []offer {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	return ss.offers
 }
 
 // learn waits for the servers whose tools nobody knows, and pins them. For the
@@ -252,14 +232,14 @@ type offer struct {
 	raised     string // why the risk is more than the configuration says
 }
 
-// Tools are the tools of all servers, those of a server that is down, too, where
-// they were accepted. A call of such a tool tells the model so.
+// Tools are the tools of all servers as they are now, those of a server that is down, too,
+// where they were accepted. A call of such a tool tells the model so.
 func (ss *Servers) Tools() []tools.Tool {
 	if ss == nil {
 		return nil
 	}
 	var out []tools.Tool
-	for _, o := range ss.offered() {
+	for _, o := range offers(ss.list, ss.taken) {
 		sends, undeclared := o.s.sends(o.d)
 		out = append(out, tools.Tool{
 			Tool:     llm.Tool{Name: o.as, Description: o.d.Description, Parameters: o.parameters},

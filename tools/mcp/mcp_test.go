@@ -315,7 +315,6 @@ func TestLate(t *testing.T) {
 	}
 	touch(dir, "up")
 	<-b.ss.Late()
-	b.ss.Renew()
 	box, err := tools.NewBox(b.ss.Tools()...)
 	if err != nil {
 		t.Fatal(err)

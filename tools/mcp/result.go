@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"mime"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"nod/chat"
 	"nod/llm"
+	"nod/llm/args"
 	"nod/tools"
 	"nod/tools/mcp/wire"
 )
@@ -32,8 +34,8 @@ func result(o offer, in tools.Input, r *sdk.CallToolResult, linked map[string][]
 		texts = w.content(c) || texts
 	}
 	if r.StructuredContent != nil && !texts {
-		if raw, err := plain(r.StructuredContent); err == nil {
-			w.lines = append(w.lines, string(raw))
+		if raw, err := json.Marshal(r.StructuredContent); err == nil {
+			w.lines = append(w.lines, string(args.Canonical(raw)))
 		}
 	}
 	out := llm.Result{Text: strings.Join(w.lines, "\n"), Failed: r.IsError, Files: w.files}

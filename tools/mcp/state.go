@@ -46,6 +46,7 @@ func (ss *Servers) States() []State {
 		return nil
 	}
 	var out []State
+	offered := offers(ss.list, ss.taken)
 	for _, s := range ss.list {
 		s.mu.Lock()
 		st := State{Server: s.Name, Err: s.lost, Accepted: s.accepted, Tools: s.compare()}
@@ -60,7 +61,7 @@ func (ss *Servers) States() []State {
 		}
 		s.mu.Unlock()
 		for i, t := range st.Tools {
-			for _, o := range ss.offered() {
+			for _, o := range offered {
 				if o.s == s && o.d.Name == t.Name {
 					st.Tools[i].As, st.Tools[i].Raised = o.as, o.raised
 				}
