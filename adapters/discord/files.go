@@ -72,9 +72,6 @@ func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	default:
 		out.File = &api.Upload{Name: chat.MarkedName(p.File.Name, out.Mark), Kind: mediaType(p.File.MediaType), Says: "The file " + chat.Flat(chat.FileName(p.File.Name)) + " of this conversation", Data: data}
 	}
-	if out.Gallery() { // where Discord takes no gallery it is attached
-		out.Plain = &layout.Part{Mark: out.Mark, File: &api.Upload{Name: out.File.Name, Kind: out.File.Kind, Says: out.File.Says, Data: out.File.Data}, Attached: true}
-	}
 	return out, nil
 }
 

@@ -63,11 +63,11 @@ func (s *sending) request(n int, answer any) api.Request {
 		b.Flags |= discordgo.MessageFlagsSuppressNotifications
 	}
 	if b.Allowed = p.Pings; b.Allowed.Parse == nil {
-		b.Allowed.Parse = []string{}
+		b.Allowed.Parse = layout.Nobody().Parse
 	}
 	b.Nonce, b.Enforce = api.Nonce(s.thread, s.post.Key, n, s.afresh), true
 	if id := s.replyTo(n); id != "" {
-		b.Reference = &layout.Answered{Message: id}
+		b.Reference = layout.Answering(id)
 		b.Allowed.Replied = s.slow && n == 0
 	}
 	r := api.Request{

@@ -94,7 +94,7 @@ func (a *Adapter) sayBriefly(ctx context.Context, m remark) (string, error) {
 func (m remark) request(answer any) api.Request {
 	b := m.part.Change()
 	if m.on != "" {
-		b.Reference = &layout.Answered{Message: m.on}
+		b.Reference = layout.Answering(m.on)
 	}
 	if b.Flags = discordgo.MessageFlagsSuppressEmbeds; m.part.Silent {
 		b.Flags |= discordgo.MessageFlagsSuppressNotifications

@@ -75,31 +75,19 @@ func TestLongMessages(t *testing.T) {
 	}
 }
 
-// A picture is shown in a gallery, which says what is in it, or is attached where
-// Discord takes none; once.
-func TestGallery(t *testing.T) {
+// A picture is attached, once.
+func TestPicture(t *testing.T) {
 	t.Parallel()
-	for name, taken := range map[string]bool{"taken": true, "refused": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := build(t, fakediscord.Options{})
-			o.run(func(opt *Options) {
-				if !taken {
-					via(noCards)(opt)
-				}
-			})
-			o.in.Do(func() { o.in.Blobs["b"] = []byte("PNG") })
-			dm := o.fake.DM(o.ada)
-			p := chat.Post{Key: "f", File: &chat.File{Name: "sales.png", MediaType: "image/png", Blob: "b"}}
-			ref := o.post(direct(dm), p, false)
-			m := o.fake.Message(ref.ID)
-			if len(m.Files) != 1 || taken != strings.Contains(string(m.Components), `"description":"The file sales.png of this conversation"`) {
-				t.Errorf("files %d, %s", len(m.Files), m.Components)
-			}
-			o.fake.ForgetNonces()
-			if again := o.post(direct(dm), p, true); again != ref {
-				t.Errorf("looked for, it is at %v, it was at %v", again, ref)
-			}
-		})
+	o := open(t, fakediscord.Options{}, nil)
+	o.in.Do(func() { o.in.Blobs["b"] = []byte("PNG") })
+	dm := o.fake.DM(o.ada)
+	p := chat.Post{Key: "f", File: &chat.File{Name: "sales.png", MediaType: "image/png", Blob: "b"}}
+	ref := o.post(direct(dm), p, false)
+	if m := o.fake.Message(ref.ID); len(m.Files) != 1 {
+		t.Errorf("files %d", len(m.Files))
+	}
+	o.fake.ForgetNonces()
+	if again := o.post(direct(dm), p, true); again != ref {
+		t.Errorf("looked for, it is at %v, it was at %v", again, ref)
 	}
 }

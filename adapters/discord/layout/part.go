@@ -4,12 +4,10 @@ package layout
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/api"
-	"nod/chat"
 	"nod/chat/markdown"
 )
 
@@ -29,10 +27,9 @@ type Part struct {
 	accent  int      // the colour of the card
 	Wide    bool     // the card is a long text, without a box around it
 
-	Attached bool  // its file is not shown in a gallery
-	Plain    *Part // what stands for the card where Discord takes none
-	Pings    Pings // when it is made; a change pings nobody
-	Silent   bool  // it rings nowhere
+	Plain  *Part // what stands for the card where Discord takes none
+	Pings  Pings // when it is made; a change pings nobody
+	Silent bool  // it rings nowhere
 }
 
 // Pings says whom a message pings: nobody but who is named here, whatever the text
@@ -51,20 +48,19 @@ func Nobody() Pings { return Pings{Parse: []string{}} }
 // body is a message as it is sent
 // (https://discord.com/developers/docs/resources/message#create-message).
 type body struct {
-	Content     *string                `json:"content"`
-	Components  []any                  `json:"components"`
-	Allowed     Pings                  `json:"allowed_mentions"`
-	Flags       discordgo.MessageFlags `json:"flags,omitempty"`
-	Nonce       string                 `json:"nonce,omitempty"`
-	Enforce     bool                   `json:"enforce_nonce,omitempty"`
-	Reference   *Answered              `json:"message_reference,omitempty"`
-	Attachments []map[string]any       `json:"attachments,omitempty"`
+	Content     *string                     `json:"content"`
+	Components  []any                       `json:"components"`
+	Allowed     Pings                       `json:"allowed_mentions"`
+	Flags       discordgo.MessageFlags      `json:"flags,omitempty"`
+	Nonce       string                      `json:"nonce,omitempty"`
+	Enforce     bool                        `json:"enforce_nonce,omitempty"`
+	Reference   *discordgo.MessageReference `json:"message_reference,omitempty"`
+	Attachments []map[string]any            `json:"attachments,omitempty"`
 }
 
-// Answered is the message that another one answers.
-type Answered struct {
-	Message string `json:"message_id"`
-	Fail    bool   `json:"fail_if_not_exists"`
+// Answering refers to the message that another one answers, if that is there.
+func Answering(id string) *discordgo.MessageReference {
+	return &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}
 }
 
 // Change is the body that makes a message show a part. Files stay as they are.
@@ -76,11 +72,6 @@ func (p Part) Change() body {
 		return b.with(p.Buttons)
 	case len(p.Card) > 0:
 		b.Flags, b.Components = discordgo.MessageFlagsIsComponentsV2, append(b.Components, p.container())
-		return b
-	case p.Gallery():
-		b.Flags, b.Components = discordgo.MessageFlagsIsComponentsV2, append(b.Components, map[string]any{"type": 12, "items": []any{
-			map[string]any{"media": map[string]any{"url": "attachment://" + p.File.Name}, "description": p.File.Says},
-		}})
 		return b
 	}
 	b.Content = &p.Content
@@ -142,13 +133,3 @@ func (p *Part) Add(line string) bool {
 	*text += line
 	return true
 }
-
-// Gallery says whether the part is a picture that is shown as a gallery.
-func (p Part) Gallery() bool {
-	return !p.Attached && p.Mark != "" && p.File != nil && chat.AsItIs(p.File.Kind) && plainName.MatchString(p.File.Name)
-}
-
-// A picture in a message of its own is shown as a gallery, which has room for words
-// about it; a gallery names its file, which not every name is fit for
-// (https://discord.com/developers/docs/components/reference#media-gallery).
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
