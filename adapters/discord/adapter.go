@@ -172,7 +172,6 @@ func (a *Adapter) Run(ctx context.Context) error {
 			return err
 		}
 		a.log.Warn("discord wants more shards", "shards", n)
-		a.gate.Refresh()
 		least = n + 1
 	}
 }
@@ -204,7 +203,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })
 	}
-	g.Go(func() error { return a.gate.Run(ctx, n, info.SessionStartLimit.MaxConcurrency) })
+	g.Go(func() error { return a.gate.Run(ctx, n, info) })
 	err = g.Wait()
 	a.lanes.Wait()
 	if err == nil {
@@ -248,7 +247,7 @@ func (a *Adapter) signIn(ctx context.Context) (info gateway.Start, err error) {
 			}
 			a.log.Warn("ask what the application may do", "error", err)
 		}
-		info, err = a.gate.Start(ctx)
+		info, err = host{a}.Start(ctx)
 		return err
 	})
 	if err == nil {

@@ -76,27 +76,28 @@ type Event struct {
 type Gateway struct {
 	o       Options
 	host    Host
-	starts  starts
 	settled func() // all was looked for
+	url     string // where to connect without a session
 
-	mu     sync.Mutex // for the shards' state, too
+	mu     sync.Mutex        // for the shards' state, too
+	next   map[int]time.Time // when the next session of a group may begin
 	shards []*shard
 	gap
 }
 
 // New makes a Gateway. settled is called when everything that was missed was looked for.
 func New(o Options, host Host, settled func()) *Gateway {
-	return &Gateway{o: o, host: host, settled: settled}
+	return &Gateway{o: o, host: host, settled: settled, next: map[int]time.Time{}}
 }
 
 // ErrTooFew is the error of [Gateway.Run] when Discord wants more shards.
 var ErrTooFew = errors.New("there are too many guilds for so few shards")
 
-// Run keeps n shards connected, of which so many may begin at once, until ctx is done.
-func (g *Gateway) Run(ctx context.Context, n, concurrent int) error {
-	shards := g.make(n, concurrent)
+// Run keeps n shards connected, as Discord said how to, until ctx is done.
+func (g *Gateway) Run(ctx context.Context, n int, how Start) error {
+	shards := g.make(n, how.SessionStartLimit.MaxConcurrency)
 	g.mu.Lock()
-	g.shards = shards
+	g.shards, g.url = shards, how.URL
 	g.mu.Unlock()
 	all, ctx := errgroup.WithContext(ctx)
 	for _, s := range shards {
@@ -109,7 +110,7 @@ func (g *Gateway) Run(ctx context.Context, n, concurrent int) error {
 // one after the other, in order, as Discord wants it.
 func (g *Gateway) make(n, concurrent int) (out []*shard) {
 	for i := range n {
-		turn := g.starts.turn(i%max(1, concurrent), g.o.Now(), g.o.Stagger)
+		turn := g.turn(i%max(1, concurrent), g.o.Now())
 		out = append(out, &shard{g: g, n: i, of: n, begun: make(chan struct{}, 1), turn: turn, open: map[int64]int{}})
 	}
 	return out
@@ -126,32 +127,15 @@ func (g *Gateway) Close(ctx context.Context) {
 // (https://discord.com/developers/docs/events/gateway#get-gateway-bot).
 type Start = discordgo.GatewayBotResponse
 
-// starts spaces new sessions out: Discord allows one in 5 s, of each of so many
-// groups of shards, and a number in a day.
-type starts struct {
-	mu   sync.Mutex
-	info Start
-	at   time.Time         // of info
-	next map[int]time.Time // when the next session of a group may begin
-}
-
-// Start asks how to connect, unless it has asked within a minute.
-func (g *Gateway) Start(ctx context.Context) (Start, error) {
-	g.starts.mu.Lock()
-	defer g.starts.mu.Unlock()
-	if g.o.Now().Sub(g.starts.at) < time.Minute && g.starts.info.URL != "" {
-		return g.starts.info, nil
+// turn takes the next turn of a group of shards, and says when it is: Discord allows one
+// new session in 5 s, of each of so many groups.
+func (g *Gateway) turn(group int, now time.Time) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := g.next[group]
+	if at.Before(now) {
+		at = now
 	}
-	info, err := g.host.Start(ctx)
-	if err == nil {
-		g.starts.info, g.starts.at = info, g.o.Now()
-	}
-	return info, err
-}
-
-// Refresh has the next [Gateway.Start] ask anew.
-func (g *Gateway) Refresh() {
-	g.starts.mu.Lock()
-	defer g.starts.mu.Unlock()
-	g.starts.at = time.Time{}
+	g.next[group] = at.Add(g.o.Stagger)
+	return at
 }

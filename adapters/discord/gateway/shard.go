@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,7 +154,7 @@ func closedWith(err error) int {
 
 // connect opens one connection and reads it until it ends.
 func (s *shard) connect(parent context.Context) error {
-	address, err := s.address(parent)
+	address, err := s.address()
 	if err != nil {
 		return err
 	}
@@ -197,15 +198,8 @@ func (s *shard) forget() {
 }
 
 // address is where to connect: with a session, where its READY said.
-func (s *shard) address(ctx context.Context) (string, error) {
-	address := s.resume
-	if address == "" {
-		info, err := s.g.Start(ctx)
-		if err != nil {
-			return "", err
-		}
-		address = info.URL
-	}
+func (s *shard) address() (string, error) {
+	address := cmp.Or(s.resume, s.g.url)
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		s.setResume("")
@@ -397,47 +391,21 @@ func (s *shard) begin() {
 // mayIdentify waits until a shard may begin a new session. Each one counts, also
 // one that Discord never answers: who asks for too many in a day gets a new token.
 func (s *shard) mayIdentify(ctx context.Context) error {
-	info, err := s.g.Start(ctx)
+	info, err := s.g.host.Start(ctx)
 	limit := &info.SessionStartLimit // an answer without one limits nothing
-	for ; err == nil && limit.Remaining < 1 && (limit.Total > 0 || limit.ResetAfter > 0); info, err = s.g.Start(ctx) {
+	for ; err == nil && limit.Remaining < 1 && (limit.Total > 0 || limit.ResetAfter > 0); info, err = s.g.host.Start(ctx) {
 		wait := max(time.Duration(limit.ResetAfter)*time.Millisecond, time.Second) // Discord cuts the fractions
 		s.g.o.Logger.Error("discord allows no new session today", "again_in", wait.String())
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
-		s.g.Refresh()
 	}
 	if err != nil {
 		return err
 	}
 	at := s.turn
 	if s.turn = (time.Time{}); s.g.o.Now().Sub(at) > s.g.o.Stagger {
-		at = s.g.starts.turn(s.n%max(1, limit.MaxConcurrency), s.g.o.Now(), s.g.o.Stagger)
+		at = s.g.turn(s.n%max(1, limit.MaxConcurrency), s.g.o.Now())
 	}
-	if err := retry.Sleep(ctx, at.Sub(s.g.o.Now())); err != nil {
-		return err
-	}
-	s.g.starts.count()
-	return nil
-}
-
-func (s *starts) count() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.info.SessionStartLimit.Remaining--
-}
-
-// turn takes the next turn of a group, and says when it is.
-func (s *starts) turn(group int, now time.Time, stagger time.Duration) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.next == nil {
-		s.next = map[int]time.Time{}
-	}
-	at := s.next[group]
-	if at.Before(now) {
-		at = now
-	}
-	s.next[group] = at.Add(stagger)
-	return at
+	return retry.Sleep(ctx, at.Sub(s.g.o.Now()))
 }

@@ -76,24 +76,24 @@ func TestShardsBeginInOrder(t *testing.T) {
 	})
 }
 
-// Each session that is begun counts, also within the minute in which it is known how
-// many may be. When none may begin any more the shard waits, and asks again before it
-// begins one: Discord cuts the fraction of a millisecond that is left, and resets the
-// token of a bot that comes too early.
-func TestSessionsAreCounted(t *testing.T) {
+// A shard asks before each new session. When none may begin any more it waits, and asks
+// again before it begins one: Discord cuts the fraction of a millisecond that is left, and
+// resets the token of a bot that comes too early.
+func TestSessionsAreAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, asked := starters(1, 1,
-			`{"remaining":2,"reset_after":20000,"max_concurrency":1}`, `{"total":1000,"remaining":0,"reset_after":0,"max_concurrency":1}`,
+			`{"remaining":1,"reset_after":20000,"max_concurrency":1}`, `{"remaining":0,"reset_after":20000,"max_concurrency":1}`,
+			`{"total":1000,"remaining":0,"reset_after":0,"max_concurrency":1}`,
 			`{"remaining":1000,"reset_after":86400000,"max_concurrency":1}`)
 		began := time.Now()
 		var got []string
-		for range 4 {
+		for range 3 {
 			if err := all[0].mayIdentify(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, fmt.Sprint(time.Since(began), ", asked ", *asked))
 		}
-		want := []string{"0s, asked 1", "5s, asked 1", "26s, asked 3", "31s, asked 3"}
+		want := []string{"0s, asked 1", "21s, asked 4", "26s, asked 5"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("it begins (-want +got):\n%s", diff)
 		}
