@@ -3,7 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 
 	"nod/llm"
@@ -41,10 +40,10 @@ func answer(c conversation, p plan, tools []llm.Tool) string {
 
 func introduction(tools []llm.Tool) string {
 	var can []string
-	if has(tools, calculator) {
+	if find(tools, calculator) != nil {
 		can = append(can, "- arithmetic: *what is 12\\*(3+4)?*, *15% of 80*")
 	}
-	if has(tools, clock) {
+	if find(tools, clock) != nil {
 		can = append(can, "- the time: *what time is it in Tokyo?*")
 	}
 	var others []string
@@ -62,10 +61,6 @@ func introduction(tools []llm.Tool) string {
 	return script + " What I can do:\n\n" + strings.Join(can, "\n")
 }
 
-func has(tools []llm.Tool, name string) bool {
-	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
-}
-
 // outcomes are the words for a call that did not simply run, with the demo's remark.
 var outcomes = []struct{ word, say string }{
 	{"outcome unknown", "whether %s ran is not known. Please look before you ask for it again."},
@@ -80,10 +75,8 @@ func sentence(r result) string {
 	if say := refusal(r); say != "" {
 		return say
 	}
-	var args map[string]any
-	if err := json.Unmarshal([]byte(r.call.Args), &args); err != nil {
-		args = nil
-	}
+	var args struct{ Expression string }
+	_ = json.Unmarshal([]byte(r.call.Args), &args) // then there is none
 	if mark, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(mark, "[") && strings.HasSuffix(mark, "]") {
 		text = rest // without nod's own remark
 	}
@@ -92,16 +85,10 @@ func sentence(r result) string {
 		return quote(r.call.Name) + " ran, and had nothing to say."
 	case r.call.Name == chart && strings.Contains(text, "chart is in the file"):
 		return "Here is the chart."
-	case short && r.call.Name == calculator && !strings.Contains(text, "="):
-		if expr, ok := only(args); ok {
-			return quote(expr) + " = " + text
-		}
+	case short && r.call.Name == calculator && args.Expression != "" && !strings.Contains(text, "="):
+		return quote(args.Expression) + " = " + text
+	case short && r.call.Name == calculator:
 		return text
-	case short && r.call.Name == clock:
-		if zone, ok := only(args); ok {
-			return "The time in " + zone + ": " + text
-		}
-		return "The time: " + text
 	case short:
 		return quote(r.call.Name) + " says: " + text
 	}
@@ -123,16 +110,4 @@ func refusal(r result) string {
 		return strings.ToUpper(s[:1]) + s[1:]
 	}
 	return ""
-}
-
-// only gives the one string among the arguments.
-func only(args map[string]any) (string, bool) {
-	if len(args) != 1 {
-		return "", false
-	}
-	for _, v := range args {
-		s, ok := v.(string)
-		return s, ok
-	}
-	return "", false
 }

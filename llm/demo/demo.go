@@ -11,7 +11,6 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -36,28 +35,20 @@ type paced struct {
 
 // Complete implements llm.Model.
 func (p paced) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
-	slow := watch
-	if watch != nil {
-		slow = func(d llm.Delta) {
-			watch(d)
-			select {
-			case <-ctx.Done():
-			case <-time.After(p.pause):
-			}
+	if watch == nil {
+		return p.Model.Complete(ctx, req, nil)
+	}
+	return p.Model.Complete(ctx, req, func(d llm.Delta) {
+		watch(d)
+		select {
+		case <-ctx.Done():
+		case <-time.After(p.pause):
 		}
-	}
-	r, err := p.Model.Complete(ctx, req, slow)
-	if err == nil && ctx.Err() != nil {
-		return llm.Response{}, fmt.Errorf("answer: %w", ctx.Err())
-	}
-	return r, err
+	})
 }
 
 // Complete implements llm.Model.
 func (model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
-	if err := ctx.Err(); err != nil {
-		return llm.Response{}, fmt.Errorf("answer: %w", err)
-	}
 	resp := respond(req)
 	if watch != nil {
 		for _, w := range strings.SplitAfter(resp.Reasoning, " ") {
@@ -66,6 +57,9 @@ func (model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta
 		for _, w := range strings.SplitAfter(resp.Text, " ") {
 			watch(llm.Delta{Text: w})
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return llm.Response{}, err
 	}
 	return resp, nil
 }
@@ -78,24 +72,42 @@ func respond(req llm.Request) llm.Response {
 	if req.NoCalls {
 		req.Tools = nil
 	}
-	if fresh := makePlan(c.fresh, req.Tools); len(fresh.calls) > 0 {
-		return call(fresh)
+	fresh := makePlan(c.fresh, req.Tools)
+	if len(fresh.calls) == 0 {
+		return llm.Response{Text: answer(c, makePlan(c.asked, req.Tools), req.Tools), Finish: "stop"}
 	}
-	return llm.Response{Text: answer(c, makePlan(c.asked, req.Tools), req.Tools), Finish: "stop"}
-}
-
-func call(p plan) llm.Response {
 	resp := llm.Response{Finish: "tool_calls"}
-	var why []string
-	for i, k := range p.calls {
-		args, _ := json.Marshal(k.args) // strings, numbers and truth values always marshal
+	for i, k := range fresh.calls {
+		args, _ := json.Marshal(k.args) // strings, numbers and JSON always marshal
 		resp.Calls = append(resp.Calls, llm.Call{ID: "demo-" + strconv.Itoa(i+1), Name: k.tool, Args: string(args)})
-		if len(why) == 0 || why[len(why)-1] != k.why {
-			why = append(why, k.why)
+		if !strings.HasSuffix(resp.Reasoning, k.why) {
+			resp.Reasoning = strings.TrimSpace(resp.Reasoning + " " + k.why)
 		}
 	}
-	resp.Reasoning = strings.Join(why, " ")
 	return resp
+}
+
+// Strategies ask for more than answers: a plan, a check. The demo recognises such an
+// order by its first words, at the end of the last message.
+var asides = map[string]string{
+	"Write a plan for answering":    "1. Find the tool that fits what was asked.\n2. Call it, and read out what it says.",
+	"Check the last answer against": "PASS",
+	"The person was not satisfied":  "I can only do what my script says; I will do it once more.",
+	"Write down what was said":      "People tried the demo, which called its tools for them.",
+}
+
+// aside answers such an order; ok is false for anything else.
+func aside(msgs []llm.Message) (text string, ok bool) {
+	if len(msgs) == 0 {
+		return "", false
+	}
+	last := "\n\n" + msgs[len(msgs)-1].Text
+	for order, text := range asides {
+		if strings.Contains(last, "\n\n"+order) {
+			return text, true
+		}
+	}
+	return "", false
 }
 
 // conversation is the part of a prompt that a script can make use of.
@@ -113,31 +125,26 @@ type result struct {
 
 func read(msgs []llm.Message) conversation {
 	c := conversation{first: true}
-	var before string // the messages before the last answer
+	var before string // the messages before the last answer, if that asked back
 	calls := map[string]llm.Call{}
 	for _, m := range msgs {
-		switch m.Role {
-		case llm.User:
-			if note(m) {
-				continue
-			}
-			c.asked = join(c.asked, m.Text)
-			c.fresh = join(c.fresh, m.Text)
-		case llm.Assistant:
+		switch {
+		case m.Role == llm.User && !strings.HasPrefix(m.Text, "["): // else nod's own note
+			c.asked = strings.TrimPrefix(c.asked+"\n"+m.Text, "\n")
+			c.fresh = strings.TrimPrefix(c.fresh+"\n"+m.Text, "\n")
+		case m.Role == llm.Assistant && len(m.Calls) > 0:
 			c.fresh = ""
 			for _, k := range m.Calls {
 				calls[k.ID] = k
 			}
-			if len(m.Calls) > 0 {
-				continue
+		case m.Role == llm.Assistant:
+			before = ""
+			if strings.Contains(m.Text, needs) && len(calls) == 0 {
+				before = c.asked
 			}
-			before, c.asked, c.done, c.first = c.asked, "", nil, false
-			if !strings.Contains(m.Text, needs) || len(calls) > 0 {
-				before = ""
-			}
-			c.fresh, c.asked = before, before
+			c = conversation{asked: before, fresh: before}
 			clear(calls)
-		case llm.ToolRole:
+		case m.Role == llm.ToolRole:
 			if k, ok := calls[m.CallID]; ok {
 				c.done = append(c.done, result{k, m.Text})
 			}
@@ -149,12 +156,5 @@ func read(msgs []llm.Message) conversation {
 	return c
 }
 
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "\n" + b
-}
-
 // quote sets a name or a value apart in Markdown.
-func quote(s string) string { return fmt.Sprintf("`%s`", strings.ReplaceAll(s, "`", "'")) }
+func quote(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
