@@ -126,9 +126,6 @@ func (e *events) line(raw []byte) {
 	case colon && string(field) == "data":
 		e.begun = true
 		e.data = append(append(e.data, value...), '\n')
-		if e.closed() {
-			return
-		}
 		// Some leave out the blank line between events.
 		e.lined++
 		if one := bytes.TrimSpace(e.data); string(one) == "[DONE]" || e.lined <= mostLined && json.Valid(one) {
@@ -145,16 +142,6 @@ func (e *events) line(raw []byte) {
 	case !e.begun:
 		e.whole(raw)
 	}
-}
-
-// closed says whether a blank line is at hand, which ends the event: then it need not be
-// found out whether the event is whole without one.
-func (e *events) closed() bool {
-	if e.lines.Buffered() == 0 {
-		return false
-	}
-	next, err := e.lines.Peek(1)
-	return err == nil && next[0] == '\n'
 }
 
 // whole reads a response that is no stream as one event.
