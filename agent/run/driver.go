@@ -35,7 +35,7 @@ type driver struct {
 	questions *questions
 
 	decided do.Action        // Next's answer for the present log; nil: ask again
-	repeats repeats          // of what was recorded last
+	records int              // in a row, with no other action between
 	works   map[string]*work // under way, by key
 	// recovered are calls whose outcome this process still had in memory.
 	recovered map[effectID]bool

