@@ -32,24 +32,19 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 		in, err := v.Member(ctx, chat.ThreadID{}, rule)
 		return err == nil && in
 	}
-	if i.Agent != nil {
-		h.Tools = words.Offers(i.in(v.Direct).Tools, v.Who.ID, member)
-	}
-	if i.Agent != nil && i.Agent.Facts.Most > 0 && v.Direct != (chat.ThreadID{}) {
+	h.Tools = words.Offers(i.in(v.Direct).Tools, v.Who.ID, member)
+	if i.Agent.Facts.Most > 0 && v.Direct != (chat.ThreadID{}) {
 		book, err := memory.ReadBook(ctx, i.Store, i.Limits.Place(v.Direct))
 		if err != nil {
 			return h, err
 		}
 		h.Facts = facts.Lines(book)
 	}
-	for _, a := range i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}, member) {
-		used, err := i.Store.Count(ctx, a.name, 0, counterTTL)
-		if err != nil {
-			return h, fmt.Errorf("look at a limit: %w", err)
-		}
-		h.Limits = append(h.Limits, chat.Allowance{Of: a.what, Used: a.said(used), Most: a.String()})
+	limits, err := used(ctx, i.Store, i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}, member))
+	for _, a := range limits {
+		h.Limits = append(h.Limits, chat.Allowance{Of: a.what, Used: a.said(), Most: a.String()})
 	}
-	return h, nil
+	return h, err
 }
 
 // Waiting is the part of Home with somebody's waiting approvals. It looks into the
@@ -124,11 +119,11 @@ func (i Inbox) waits(ctx context.Context, pending []memory.PendingApproval, v ch
 }
 
 // said writes what is used of a limit.
-func (a account) said(used int64) string {
+func (a Account) said() string {
 	if a.Money > 0 {
-		return chat.Money(float64(used) / micro)
+		return chat.Money(float64(a.Used) / micro)
 	}
-	return fmt.Sprint(used)
+	return fmt.Sprint(a.Used)
 }
 
 // textUnlisted tells a person that the list could not be made.
@@ -137,32 +132,37 @@ const textUnlisted = "I can't look that up right now. Try again in a moment."
 // list posts the waiting approvals of a person.
 func (d *driver) list(key string, act do.List) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
-		text := d.listed(ctx, act)
-		if act.Alerts {
-			text = d.heldBack(ctx, act)
+		text := chat.Text{Markdown: textUnlisted, Notice: true}
+		err := d.safely(d.thread, "list what waits", func() error { return d.listed(ctx, act, &text) })
+		if err != nil {
+			d.Log.Warn("list what waits", "thread", d.thread.String(), "error", err)
 		}
 		act.Post.Post.Text = &text
 		return d.makePost(ctx, act.Post)
 	})
 }
 
-func (d *driver) listed(ctx context.Context, act do.List) chat.Text {
-	text := chat.Text{Markdown: textUnlisted, Notice: true}
-	if d.Lobby == nil {
-		return text
-	}
-	err := d.safely(d.thread, "list what waits", func() error {
+// listed writes the list: of approvals, or of the incidents of the channel that wait for
+// their turns.
+func (d *driver) listed(ctx context.Context, act do.List, text *chat.Text) error {
+	switch {
+	case act.Alerts && d.Held == nil:
+		text.Markdown = words.HeldBack(nil, act.At)
+	case act.Alerts:
+		all, err := d.Held(ctx, d.thread)
+		if err != nil {
+			return err
+		}
+		text.Markdown = words.HeldBack(all, act.At)
+	case d.Lobby != nil:
 		visit := d.visit(ctx, act.Who)
 		home, err := d.Lobby.Waiting(ctx, d.thread.Platform, visit)
-		if err == nil {
-			text = words.Listed(act, d.thread, home, visit.Link)
+		if err != nil {
+			return err
 		}
-		return err
-	})
-	if err != nil {
-		d.Log.Warn("list what waits", "thread", d.thread.String(), "error", err)
+		*text = words.Listed(act, d.thread, home, visit.Link)
 	}
-	return text
+	return nil
 }
 
 // visit is a person's view; in doubt it is this thread.
@@ -181,24 +181,4 @@ func (d *driver) visit(ctx context.Context, who chat.User) chat.Visit {
 			return len(in) > 0, err
 		},
 	}
-}
-
-// heldBack lists the incidents of the channel that wait for their turns.
-func (d *driver) heldBack(ctx context.Context, act do.List) chat.Text {
-	text := chat.Text{Markdown: textUnlisted, Notice: true}
-	err := d.safely(d.thread, "list incidents", func() error {
-		var all []memory.Incident
-		var err error
-		if d.Held != nil {
-			all, err = d.Held(ctx, d.thread)
-		}
-		if err == nil {
-			text.Markdown = words.HeldBack(all, act.At)
-		}
-		return err
-	})
-	if err != nil {
-		d.Log.Warn("list incidents", "thread", d.thread.String(), "error", err)
-	}
-	return text
 }

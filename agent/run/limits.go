@@ -51,15 +51,18 @@ const counterTTL = 48 * time.Hour
 // micro is how small a unit of money is counted.
 const micro = 1e6
 
-// account is one limit that a turn counts against.
-type account struct {
+// Account is one limit that a turn counts against, and its used part of today, where that
+// was looked up: tokens, or millionths of money.
+type Account struct {
 	Limit
+	Of   string // person, thread or all
+	Used int64
 	name string // of its counter
 	what string // whose limit it is, for the person
 }
 
 // accounts lists the limits that concern a turn. member may be nil.
-func (d *driver) accounts(by chat.UserID, member func(rule string) bool) []account {
+func (d *driver) accounts(by chat.UserID, member func(rule string) bool) []Account {
 	return d.Limits.accounts(d.Host.Now(), d.thread.Platform, by, d.thread, member)
 }
 
@@ -76,7 +79,7 @@ func (l Limits) raised(limit Limit, of func(Raise) Limit, now time.Time, holds f
 
 // accounts lists the limits that concern a person now, and a thread, unless it is
 // zero. member says whether the person is in a group or role; without it nobody is.
-func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread chat.ThreadID, member func(rule string) bool) []account {
+func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread chat.ThreadID, member func(rule string) bool) []Account {
 	holds := func(rule string) bool {
 		kind, id, _ := strings.Cut(rule, ":")
 		switch kind {
@@ -88,17 +91,17 @@ func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread 
 		return member != nil && member(rule)
 	}
 	day := now.UTC().Format(time.DateOnly)
-	var out []account
-	add := func(limit Limit, key, what string) {
+	var out []Account
+	add := func(limit Limit, of, key, what string) {
 		if limit != (Limit{}) {
-			out = append(out, account{limit, "used/" + day + "/" + key, what})
+			out = append(out, Account{Limit: limit, Of: of, name: "used/" + day + "/" + of + key, what: what})
 		}
 	}
-	add(l.raised(l.Person, func(r Raise) Limit { return r.Person }, now, holds), "person/"+platform+"/"+string(by), "what one person may use in a day")
+	add(l.raised(l.Person, func(r Raise) Limit { return r.Person }, now, holds), "person", "/"+platform+"/"+string(by), "what one person may use in a day")
 	if thread != (chat.ThreadID{}) {
-		add(l.raised(l.Thread, func(r Raise) Limit { return r.Thread }, now, holds), "thread/"+thread.String(), "what this thread may use in a day")
+		add(l.raised(l.Thread, func(r Raise) Limit { return r.Thread }, now, holds), "thread", "/"+thread.String(), "what this thread may use in a day")
 	}
-	add(l.All, "all", "what I may use in a day")
+	add(l.All, "all", "", "what I may use in a day")
 	return out
 }
 
@@ -125,19 +128,12 @@ func ForgetUsed(ctx context.Context, counters memory.Counters, now time.Time, wh
 	return nil
 }
 
-// Account is a limit, and its used part of today: tokens, or millionths of money.
-type Account struct {
-	Limit
-	Of   string // person, thread or all
-	Used int64
-}
-
 // Shown is the limit for people, and its rest.
 func (a Account) Shown() (limit, left string) {
 	if a.Money > 0 {
-		return chat.Money(a.Money), chat.Money(max(0, a.Money-float64(a.Used)/micro))
+		return a.String(), chat.Money(max(0, a.Money-float64(a.Used)/micro))
 	}
-	return fmt.Sprintf("%d tokens", a.Tokens), fmt.Sprintf("%d tokens", max(0, a.Tokens-a.Used))
+	return a.String(), fmt.Sprintf("%d tokens", max(0, a.Tokens-a.Used))
 }
 
 // Share is the used part, from 0 to 1 and above.
@@ -145,15 +141,19 @@ func (a Account) Share() float64 { return float64(a.Used) / float64(max(1, a.mos
 
 // Used looks up what is used of the limits that concern a person and a thread.
 func (l Limits) Used(ctx context.Context, counters memory.Counters, now time.Time, platform string, by chat.UserID, thread chat.ThreadID) ([]Account, error) {
-	var out []Account
-	for _, a := range l.accounts(now, platform, by, thread, nil) {
-		used, err := counters.Count(ctx, a.name, 0, counterTTL)
+	return used(ctx, counters, l.accounts(now, platform, by, thread, nil))
+}
+
+// used looks up what is used of limits.
+func used(ctx context.Context, counters memory.Counters, of []Account) ([]Account, error) {
+	for i, a := range of {
+		n, err := counters.Count(ctx, a.name, 0, counterTTL)
 		if err != nil {
 			return nil, fmt.Errorf("look at a limit: %w", err)
 		}
-		out = append(out, Account{a.Limit, a.of(), used})
+		of[i].Used = n
 	}
-	return out, nil
+	return of, nil
 }
 
 // overdrawn says, in words for the person, which limit is reached; "" when none
@@ -174,16 +174,13 @@ func (d *driver) overdrawn(ctx context.Context, by chat.UserID) (string, error) 
 		}
 		if used >= a.most() {
 			if d.reached.Add(a.name) {
-				d.Log.Warn("a limit is used up for today", "limit", a.of(), "most", a.String(), "thread", d.thread.String(), "user", string(by))
+				d.Log.Warn("a limit is used up for today", "limit", a.Of, "most", a.String(), "thread", d.thread.String(), "user", string(by))
 			}
 			return fmt.Sprintf("I can't go on: the limit of %s is reached (%s). It starts afresh at midnight UTC; whoever runs me can raise it under `limits`.", a.what, a), nil
 		}
 	}
 	return "", nil
 }
-
-// of is person, thread or all.
-func (a account) of() string { return strings.Split(a.name, "/")[2] }
 
 // most is the limit in the units of its counter.
 func (l Limit) most() int64 {
@@ -194,7 +191,7 @@ func (l Limit) most() int64 {
 }
 
 // String is the limit for people.
-func (a account) String() string {
+func (a Account) String() string {
 	if a.Money > 0 {
 		return chat.Money(a.Money)
 	}
