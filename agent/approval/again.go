@@ -50,13 +50,10 @@ func (k Case) Tightened() (bodies []memory.Body) {
 		if redefined {
 			why = textRedefined
 		}
-		if c.Pending() {
-			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: why})
-		}
 		more++
 		again := k.renewed(t, c, more)
 		again.Stricter, again.Redefined = !redefined, redefined
-		bodies = append(bodies, again)
+		bodies = append(append(bodies, cancelled(c, why)...), again)
 	}
 	return bodies
 }

@@ -35,7 +35,9 @@ func (k Case) Older() []memory.Body {
 		case c.Card.Shows != "":
 			return k.believe(c)
 		case k.Thread.Doubtful(c) && k.valid(c):
-			return k.askRestored(t, c)
+			again := k.renewed(t, c, 1) // on a new card
+			again.Restored = true
+			return append(cancelled(c, textOlder), again)
 		}
 	}
 	if k.Thread.Older.Own == 0 {
@@ -44,11 +46,16 @@ func (k Case) Older() []memory.Body {
 	return k.cutOff(t)
 }
 
-// believe takes what a card shows for what came of its call.
-func (k Case) believe(c *thread.Call) (bodies []memory.Body) {
-	if c.Pending() {
-		bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: textOlder})
+// cancelled ends the approval of a call that still waits.
+func cancelled(c *thread.Call, why string) []memory.Body {
+	if !c.Pending() {
+		return nil
 	}
+	return []memory.Body{memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: why}}
+}
+
+// believe takes what a card shows for what came of its call.
+func (k Case) believe(c *thread.Call) []memory.Body {
 	shows := c.Card.Shows
 	r := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallUnknown, Text: textUnknown}
 	for outcome, state := range map[chat.Outcome]chat.CallState{chat.Denied: chat.CallDenied, chat.Expired: chat.CallExpired, chat.Cancelled: chat.CallCancelled} {
@@ -59,17 +66,7 @@ func (k Case) believe(c *thread.Call) (bodies []memory.Body) {
 	if strings.HasPrefix(shows, string(chat.Approved)) && strings.Contains(shows, " · done in ") {
 		r.State, r.Text = chat.CallDone, "done: this ran after the copy was made from which I was restored, so its output is lost. Its card says: "+shows
 	}
-	return append(bodies, r)
-}
-
-// askRestored asks for a call anew, on a new card.
-func (k Case) askRestored(t *thread.Turn, c *thread.Call) (bodies []memory.Body) {
-	if c.Pending() {
-		bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: textOlder})
-	}
-	again := k.renewed(t, c, 1)
-	again.Restored = true
-	return append(bodies, again)
+	return append(cancelled(c, textOlder), r)
 }
 
 // cutOff ends the parts of a turn that had gone further: effects that may have run, and a

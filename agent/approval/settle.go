@@ -26,10 +26,7 @@ func (k Case) Settle(last *thread.Step) []memory.Body {
 			continue
 		}
 		if r, ok := k.settled(c); ok {
-			if c.Pending() { // its tool was switched off meanwhile: nobody need decide any more
-				out = append(out, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "it can't run any more"})
-			}
-			out = append(out, r)
+			out = append(append(out, cancelled(c, "it can't run any more")...), r) // its tool may be off: nobody need decide
 		}
 	}
 	return out

@@ -41,7 +41,7 @@ func (r Rules) Next(log []memory.Entry, now time.Time) (d *Deed, wake time.Time)
 	}
 	st.All[i].Held = false
 	st.Begun = append(st.Begun, now)
-	return r.deed(st, i, memory.Alert{ID: st.All[i].ID, As: memory.AlertBegins}, r.said("")), wake
+	return r.deed(st, i, memory.Alert{ID: st.All[i].ID, As: memory.AlertBegins}, r.said(""), 0), wake
 }
 
 // Held lists the incidents that wait.
@@ -103,12 +103,12 @@ func (r Rules) take(st memory.Incidents, e memory.Entry, now time.Time) *Deed {
 	case a.Resolved:
 		st.All[at].Over, st.All[at].Held = true, false
 		a.As = memory.AlertResolved
-		return r.since(e, r.deed(st, at, a, chat.Message{From: chat.AlertUser(r.Name), Text: Body(m.Text), Sent: m.Sent}))
+		return r.deed(st, at, a, chat.Message{From: chat.AlertUser(r.Name), Text: Body(m.Text), Sent: m.Sent}, e.Seq)
 	case at >= 0 && (st.All[at].Held || e.At.Sub(st.All[at].Last) < r.Quiet):
 		st.All[at].Last, st.All[at].Over = e.At, false
 		st.All[at].Times++
 		a.As, a.Times = memory.AlertAgain, st.All[at].Times
-		return r.since(e, r.deed(st, at, a, chat.Message{From: chat.AlertUser(r.Name), Sent: m.Sent}))
+		return r.deed(st, at, a, chat.Message{From: chat.AlertUser(r.Name), Sent: m.Sent}, e.Seq)
 	case at >= 0:
 		st.All = slices.Delete(st.All, at, at+1)
 	}
@@ -132,7 +132,7 @@ func (r Rules) take(st memory.Incidents, e memory.Entry, now time.Time) *Deed {
 	if a.As == memory.AlertLate {
 		said.Text, said.Quoted = Body(m.Text), nil
 	}
-	return r.since(e, r.deed(st, len(st.All)-1, a, said))
+	return r.deed(st, len(st.All)-1, a, said, e.Seq)
 }
 
 // said is the question of an alert, with its text as content from outside.
@@ -144,12 +144,7 @@ func (r Rules) said(body string) chat.Message {
 	return m
 }
 
-func (r Rules) deed(st memory.Incidents, at int, a memory.Alert, said chat.Message) *Deed {
+func (r Rules) deed(st memory.Incidents, at int, a memory.Alert, said chat.Message, since uint64) *Deed {
 	a.Name, a.Incident, a.Thread = r.Name, st.All[at].Key, chat.ThreadID{}
-	return &Deed{State: st, At: at, Put: &memory.Message{Message: said, Alert: &a}}
-}
-
-func (r Rules) since(e memory.Entry, d *Deed) *Deed {
-	d.Since = e.Seq
-	return d
+	return &Deed{State: st, At: at, Put: &memory.Message{Message: said, Alert: &a}, Since: since}
 }
