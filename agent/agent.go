@@ -65,9 +65,6 @@ type Agent struct {
 
 // ReadPlan reads the plan in a message; see [schedules.Plan].
 func (a *Agent) ReadPlan(m chat.Message, now time.Time) (plan *when.Plan, why string) {
-	if a == nil {
-		return nil, ""
-	}
 	return schedules.Plan(a.Schedules, a.zoneOf, m, now)
 }
 
@@ -77,4 +74,4 @@ func (a *Agent) zoneOf(u chat.User) string {
 }
 
 // IsFact says whether a message is a word about facts.
-func (a *Agent) IsFact(m chat.Message) bool { return a != nil && facts.Meant(a.Facts, m) }
+func (a *Agent) IsFact(m chat.Message) bool { return facts.Meant(a.Facts, m) }

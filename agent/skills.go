@@ -12,7 +12,7 @@ import (
 // skill, so that the message is text.
 func (a *Agent) Uses(channel string, m chat.Message) string {
 	word, name, ok := vocabulary.Parse(m.Text)
-	if a == nil || !ok || word != "use" || m.From.Bot || m.Aside || m.Outside ||
+	if !ok || word != "use" || m.From.Bot || m.Aside || m.Outside ||
 		!slices.ContainsFunc(a.In(channel).Skills, func(s policy.Skill) bool { return s.Name == name }) {
 		return ""
 	}

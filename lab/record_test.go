@@ -252,7 +252,7 @@ func recordAs(t *testing.T, n int, play func(*recording, int), a *agent.Agent, m
 				t.Error(err)
 			}
 		})
-		r := &recording{t: t, inbox: run.Inbox{Store: store, Emoji: emoji}, desk: d}
+		r := &recording{t: t, inbox: run.Inbox{Store: store, Emoji: emoji, Agent: a}, desk: d}
 		for i := range n {
 			play(r, i)
 		}

@@ -113,7 +113,7 @@ func startBench(b *testing.B, store memory.Full, tool string, posted func(chat.T
 			b.Error(err)
 		}
 	})
-	return &bench{store: store, inbox: run.Inbox{Store: store}, stop: func() { cancel(); done.Wait(); _ = store.Close() }}
+	return &bench{store: store, inbox: run.Inbox{Store: store, Agent: a}, stop: func() { cancel(); done.Wait(); _ = store.Close() }}
 }
 
 func (n *bench) say(b *testing.B, thread chat.ThreadID, i int) {

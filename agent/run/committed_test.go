@@ -192,7 +192,7 @@ func TestVoteWithACommit(t *testing.T) {
 				t.Error("no card")
 			}
 			vote := chat.Reaction{On: card, By: chat.User{ID: "ada", Name: "ada"}, Emoji: "✅"}
-			_, err := (run.Inbox{Store: full, Emoji: w.inbox.Emoji}).Reaction(t.Context(), vote, "vote")
+			_, err := (run.Inbox{Store: full, Emoji: w.inbox.Emoji, Agent: w.inbox.Agent}).Reaction(t.Context(), vote, "vote")
 			return err
 		}
 		w.inbox.Store = full

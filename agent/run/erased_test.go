@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nod/agent"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/memory"
@@ -22,7 +23,7 @@ func TestErasedStaysErased(t *testing.T) {
 		if !ok {
 			t.Fatal("the store lists no threads")
 		}
-		in := run.Inbox{Store: store}
+		in := run.Inbox{Store: store, Agent: &agent.Agent{}}
 		thread := chat.ThreadID{Platform: "discord", Channel: "12:34"}
 		refOf := func(id string) chat.MessageRef {
 			return chat.MessageRef{Platform: "discord", Channel: "12:34", ID: id}

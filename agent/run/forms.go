@@ -12,9 +12,6 @@ import (
 // Card is the present approval of a call, for a form that changes it; ok is false if
 // there is none any more.
 func (i Inbox) Card(ctx context.Context, thread chat.ThreadID, call string) (v chat.Approval, ok bool, err error) {
-	if i.Agent == nil {
-		return v, false, nil
-	}
 	entries, err := i.Store.Read(ctx, thread)
 	if err != nil {
 		return v, false, err
@@ -38,14 +35,12 @@ func (i Inbox) Judged(ctx context.Context, thread chat.ThreadID, call string, by
 // afterwards.
 func (i Inbox) Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error) {
 	b := memory.Change{Call: c.Call, By: c.By, Args: c.Args, Digest: c.Digest}
-	if i.Agent != nil {
-		entries, err := i.Store.Read(ctx, thread)
-		if err != nil {
-			return "", err
-		}
-		if refused := i.in(thread).Refuses(entries, b); refused != "" {
-			return refused, nil
-		}
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return "", err
+	}
+	if refused := i.in(thread).Refuses(entries, b); refused != "" {
+		return refused, nil
 	}
 	_, err = i.Store.Put(ctx, thread, b, eventIDs...)
 	return "", err
@@ -54,7 +49,7 @@ func (i Inbox) Change(ctx context.Context, thread chat.ThreadID, c chat.Change, 
 // Code puts the vote of a person whose code is right; refused says why it is not. The code
 // is used up first: after a crash between the two it counts for nothing.
 func (i Inbox) Code(ctx context.Context, thread chat.ThreadID, c chat.Code, eventIDs ...string) (refused string, err error) {
-	if i.Agent == nil || i.Factors == nil {
+	if i.Factors == nil {
 		return "There are no codes here", nil
 	}
 	entries, err := i.Store.Read(ctx, thread)
@@ -81,9 +76,6 @@ func (i Inbox) Code(ctx context.Context, thread chat.ThreadID, c chat.Code, even
 // Again is a call of a turn that is over as it stands, for a form in which a person
 // edits it and runs it again; why says why that can't be.
 func (i Inbox) Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error) {
-	if i.Agent == nil {
-		return v, "there is no such call", nil
-	}
 	entries, err := i.Store.Read(ctx, thread)
 	if err != nil {
 		return v, "", err
@@ -95,9 +87,6 @@ func (i Inbox) Again(ctx context.Context, thread chat.ThreadID, call string) (v 
 // RunAgain puts that a person runs a call of a turn that is over again, with the
 // arguments that they sent. Refused says why it does not run: then nothing was put.
 func (i Inbox) RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error) {
-	if i.Agent == nil {
-		return "there is no such call", nil
-	}
 	entries, err := i.Store.Read(ctx, thread)
 	if err != nil {
 		return "", err

@@ -31,8 +31,8 @@ type Inbox struct {
 	// Emoji are the ones that can mean something, in normal form; reactions
 	// with others are not kept.
 	Emoji map[string]bool
-	// Agent and Limits describe tools and today's limits to people; nil and none:
-	// nothing.
+	// Agent judges words and forms at once, and describes tools to people. Limits says
+	// today's limits.
 	Agent  *agent.Agent
 	Limits Limits
 	// Factors judges the codes of people; nil: nobody has one.
@@ -71,7 +71,7 @@ func (i Inbox) in(thread chat.ThreadID) *agent.Agent { return i.Agent.In(i.Limit
 // withoutCode takes a code from a word that approves, where codes are used: they are in no
 // entry.
 func (i Inbox) withoutCode(text string) string {
-	if i.Agent != nil && i.Agent.Codes() {
+	if i.Agent.Codes() {
 		text, _ = chat.WithoutCode(text)
 	}
 	return text

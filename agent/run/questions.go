@@ -118,13 +118,9 @@ func (d *driver) gone() bool {
 // lookFor reads the log of a thread that another process may hold. The asker takes the
 // reply: the holder does not know whether anybody still waits for it.
 func (d *driver) lookFor(ctx context.Context, w *waiting) {
-	store, ok := d.Store.(memory.Reader)
-	if !ok {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, letterWait)
 	defer cancel()
-	tail, err := store.Tail(ctx, d.thread, 0)
+	tail, err := d.Store.Tail(ctx, d.thread, 0)
 	if err != nil {
 		return
 	}

@@ -59,6 +59,7 @@ func newWorld(t *testing.T, store memory.Full, f tools, list ...policy.Tool) *wo
 		Agent: &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 9, Count: func(s string) int { return len(s) }, Tools: list},
 		Grace: 10 * time.Second,
 	}
+	w.inbox.Agent = w.runner.Agent
 	return w
 }
 
