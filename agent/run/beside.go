@@ -14,32 +14,10 @@ const mostBeside = 4
 
 // besides begins actions in other places.
 func (d *driver) besides() {
-	n := 0
-	for _, act := range d.Agent.Beside(d.log) {
-		if n++; n > mostBeside {
-			return
-		}
-		switch act := act.(type) {
-		case do.Copy:
-			if key := "copy/" + act.Post.Key; d.works[key] == nil {
-				act.Post.Approval.Home = d.thread
-				d.begin(key, posts, func(ctx context.Context) outcome { return d.copy(ctx, act) })
-			}
-		case do.Edit:
-			if key := editWork(act.Ref); d.works[key] == nil {
-				if act.Post.Approval != nil {
-					act.Post.Approval.Home = d.thread
-				}
-				d.edit(key, act)
-			}
-		case do.Seek:
-			if key := "seek/" + act.Name; d.works[key] == nil {
-				d.begin(key, asks, func(ctx context.Context) outcome { return d.seek(ctx, act) })
-			}
-		case do.Aside:
-			if key := "aside/" + act.Post.Key; d.works[key] == nil {
-				d.begin(key, posts, func(ctx context.Context) outcome { return d.aside(ctx, act) })
-			}
+	acts := d.Agent.Beside(d.log)
+	for _, act := range acts[:min(len(acts), mostBeside)] {
+		if key, begin := d.job(act); d.works[key] == nil {
+			begin(key)
 		}
 	}
 }
@@ -48,6 +26,7 @@ func (d *driver) besides() {
 // it, so reactions on it are heard.
 func (d *driver) copy(ctx context.Context, act do.Copy) outcome {
 	posted := memory.Posted{Key: act.Post.Key}
+	act.Post.Approval.Home = d.thread
 	err := chat.ErrElsewhere
 	store, refers := d.Store.(memory.Referrer)
 	if d.platform.Able().Elsewhere && refers {
@@ -121,7 +100,7 @@ func (d *driver) seek(ctx context.Context, act do.Seek) outcome {
 
 // aside says something in another place.
 func (d *driver) aside(ctx context.Context, act do.Aside) outcome {
-	_, err := d.sendTo(ctx, act.At, act.Post, act.Look)
+	_, err := d.send(ctx, act.At, act.Post, act.Look)
 	return outcome{settle: func() error {
 		if err != nil {
 			d.Log.Error("post elsewhere", "thread", d.thread.String(), "error", err)

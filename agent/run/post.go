@@ -33,7 +33,7 @@ func (d *driver) makePost(ctx context.Context, act do.Post) outcome {
 			d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
 		}
 	}
-	ref, err := d.send(ctx, act.Post, act.Look)
+	ref, err := d.send(ctx, d.thread, act.Post, act.Look)
 	return outcome{settle: func() error {
 		if err == nil {
 			d.proved(act)
@@ -66,11 +66,7 @@ func (d *driver) stood(p chat.Post, ref chat.MessageRef) time.Time {
 
 // send posts until the platform has it or refuses it. After an attempt that
 // failed, or once another process may have had the thread, it is looked for first.
-func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.MessageRef, error) {
-	return d.sendTo(ctx, d.thread, p, look)
-}
-
-func (d *driver) sendTo(ctx context.Context, at chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+func (d *driver) send(ctx context.Context, at chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
 	wait := backoff{}
 	for n := 1; ; n++ {
 		var ref chat.MessageRef
@@ -118,6 +114,9 @@ func (d *driver) lost() bool { return d.ctx.Err() != nil || d.held.Bell.Lost() }
 // edit makes a post show its final state, unless another process may have the thread: that
 // may show a newer one.
 func (d *driver) edit(key string, act do.Edit) {
+	if a := act.Post.Approval; a != nil && a.Elsewhere {
+		a.Home = d.thread
+	}
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		ctx = chat.WithDoubt(ctx, d.doubt)
 		wait := backoff{}

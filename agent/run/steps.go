@@ -120,7 +120,7 @@ func (d *driver) redraw(ref chat.MessageRef, p chat.Post) {
 // firstSteps posts the steps message. Its reference goes with the next commit.
 func (d *driver) firstSteps(p chat.Post, look bool) {
 	d.begin(stepsWork, posts, func(ctx context.Context) outcome {
-		ref, err := d.send(ctx, p, look)
+		ref, err := d.send(ctx, d.thread, p, look)
 		return outcome{settle: func() error {
 			posted := memory.Posted{Key: p.Key, Ref: ref}
 			var refused chat.Refused

@@ -102,7 +102,7 @@ func (d *driver) perform(act do.Action) (begun bool, err error) {
 		return false, nil
 	}
 	key, begin := d.job(act)
-	if d.works[key] != nil || begin == nil {
+	if d.works[key] != nil || begin == nil || d.behindSteps(act) {
 		return false, nil
 	}
 	if d.fit(act) {
@@ -142,12 +142,12 @@ func (d *driver) job(act do.Action) (key string, begin func(key string)) {
 	case do.Summarise:
 		return "sum/" + number(act.Cut.Before), func(key string) { d.summarise(key, act) }
 	case do.Post:
-		return "post/" + act.Post.Key, d.behindSteps(func(key string) { d.post(key, act) })
+		return "post/" + act.Post.Key, func(key string) { d.post(key, act) }
 	case do.List:
-		return "post/" + act.Post.Post.Key, d.behindSteps(func(key string) { d.list(key, act) })
+		return "post/" + act.Post.Post.Key, func(key string) { d.list(key, act) }
 	case do.Edit:
 		// One edit of a message at a time, so that the newest stands in the end.
-		return editWork(act.Ref), d.behindSteps(func(key string) { d.edit(key, act) })
+		return editWork(act.Ref), func(key string) { d.edit(key, act) }
 	case do.Prove:
 		return "prove/" + act.Proof, func(key string) { d.prove(key, act) }
 	case do.AskWhy:
@@ -158,6 +158,12 @@ func (d *driver) job(act do.Action) (key string, begin func(key string)) {
 		return "slot/" + number(act.Slot.Of) + "/" + number(uint64(act.Slot.At.Unix())), func(key string) { d.occur(key, act) }
 	case do.Mark:
 		return "mark/" + number(act.Message), func(key string) { d.mark(key, act) }
+	case do.Copy:
+		return "copy/" + act.Post.Key, func(key string) { d.begin(key, posts, func(ctx context.Context) outcome { return d.copy(ctx, act) }) }
+	case do.Seek:
+		return "seek/" + act.Name, func(key string) { d.begin(key, asks, func(ctx context.Context) outcome { return d.seek(ctx, act) }) }
+	case do.Aside:
+		return "aside/" + act.Post.Key, func(key string) { d.begin(key, posts, func(ctx context.Context) outcome { return d.aside(ctx, act) }) }
 	}
 	return "", nil
 }
@@ -165,12 +171,13 @@ func (d *driver) job(act do.Action) (key string, begin func(key string)) {
 // editWork names the edit of a message among the works.
 func editWork(ref chat.MessageRef) string { return "edit/" + ref.String() }
 
-// behindSteps lets the first steps post go before any other post.
-func (d *driver) behindSteps(begin func(string)) func(string) {
-	if d.works[stepsWork] != nil {
-		return nil
+// behindSteps says whether an action is a post that the first steps post goes before.
+func (d *driver) behindSteps(act do.Action) bool {
+	switch act.(type) {
+	case do.Post, do.List, do.Edit:
+		return d.works[stepsWork] != nil
 	}
-	return begin
+	return false
 }
 
 // fit says whether an action may begin now, and pauses if not. No model is called while
