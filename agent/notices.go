@@ -30,9 +30,10 @@ func (d *decision) notices() do.Action {
 	}
 	for _, c := range d.thread.Inbox.Commands {
 		key := c.Notice()
+		vote, _ := d.thread.Became[c.Seq].(memory.Vote)
 		if d.thread.Has(key) || c.Word == "forget" || c.Word == "edit" && words.Changed(d.thread, c) == "" || c.Word == "stop" && d.thread.StoppedBy(c.Seq) ||
 			c.Word == "schedule" && d.schedules().Reply(c) == "" ||
-			c.Word == "allow" && d.thread.Approvals.Allows[c.Seq].Reason == approval.NeedsCode {
+			c.Word == "allow" && vote.Reason == approval.NeedsCode {
 			continue
 		}
 		if c.Word == "waiting" || c.Word == "alerts" {

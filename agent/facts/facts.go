@@ -98,7 +98,7 @@ func (k Case) Do() do.Action {
 		if act := k.Recall(); act != nil {
 			return act
 		}
-		_, done := k.Thread.Folk.Jotted[c.Seq]
+		_, done := k.Thread.Became[c.Seq]
 		if done || k.Limits.Most == 0 {
 			continue
 		}
@@ -191,7 +191,7 @@ func Jotted(limits policy.Facts, act do.Jot, b *memory.Book) (out []memory.Body,
 
 // jotted answers `remember` and `forget fact`.
 func (k Case) jotted(c *thread.Command) string {
-	b, ok := k.Thread.Folk.Jotted[c.Seq]
+	b, ok := k.Thread.Became[c.Seq].(memory.Remembered)
 	switch {
 	case !ok:
 		return textNoFacts

@@ -79,7 +79,7 @@ type Case struct {
 // Make makes the schedules that people asked for by word.
 func (k Case) Make() do.Action {
 	for _, c := range k.Thread.Inbox.Commands {
-		if c.Word != "schedule" || c.Plan == nil || k.Thread.Has(c.Notice()) || k.Thread.ScheduledBy(c.Seq) != nil {
+		if c.Word != "schedule" || c.Plan == nil || k.Thread.Has(c.Notice()) || k.Thread.Became[c.Seq] != nil {
 			continue
 		}
 		return k.make(memory.Scheduled{By: c.From, Plan: *c.Plan, Message: c.Seq}, nil, func(why string) []memory.Body {
@@ -233,16 +233,16 @@ func scheduled(number int, b memory.Scheduled, now time.Time) string {
 
 // made answers a word that asks for a schedule.
 func (k Case) made(c *thread.Command) string {
-	b := k.Thread.ScheduledBy(c.Seq)
+	b, ok := k.Thread.Became[c.Seq].(memory.Scheduled)
 	switch {
 	case c.Why != "":
 		return "not scheduled: " + c.Why
-	case b == nil:
+	case !ok:
 		return ""
 	case b.Refused != "":
 		return "not scheduled: " + b.Refused
 	}
-	return scheduled(b.Number, *b, c.At)
+	return scheduled(b.Number, b, c.At)
 }
 
 // list answers `schedules`.

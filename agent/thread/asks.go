@@ -152,7 +152,7 @@ func (c *Call) strikes(after time.Duration, was Stroke) time.Time {
 // takeChanged takes the outcome of a proposal. New arguments void all votes.
 func (s *Thread) takeChanged(b memory.Changed) {
 	s.Approvals.Proposals = slices.DeleteFunc(s.Approvals.Proposals, func(p Proposal) bool { return p.Seq == b.Request })
-	s.Approvals.Answers = put(s.Approvals.Answers, b.Request, b)
+	s.Became[b.Request] = b
 	c := s.Calls[b.Call]
 	if c == nil || c.Asked == nil || b.Refused != "" {
 		return

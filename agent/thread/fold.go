@@ -64,7 +64,7 @@ func (s *Thread) Add(e memory.Entry) {
 	case memory.Unscheduled:
 		s.takeUnscheduled(e.Seq, b)
 	case memory.Remembered:
-		s.Folk.Jotted = put(s.Folk.Jotted, b.Message, b)
+		s.Became[b.Message] = b
 	case memory.Recalled:
 		s.takeRecalled(b)
 	case memory.Posted:
@@ -125,7 +125,7 @@ func (s *Thread) addCall(e memory.Entry) {
 		}
 	case memory.Vote:
 		if b.Grant != nil {
-			s.Approvals.Allows[b.Reaction] = b
+			s.Became[b.Reaction] = b
 		}
 		s.noteCard(b)
 		s.Inbox.Reacts = slices.DeleteFunc(s.Inbox.Reacts, func(r Reaction) bool { return r.Seq == b.Reaction })

@@ -67,19 +67,9 @@ func (c *Schedule) Tired() bool { return c.Bad >= mostBad && !c.Paused && !c.Ove
 // Notice names the post that says that a schedule waits, or ended by itself.
 func (c *Schedule) Notice() string { return fmt.Sprintf("schedule/%d/%d", c.Seq, c.Told) }
 
-// ScheduledBy finds what came of a word or a call; nil where nothing did yet.
-func (s *Thread) ScheduledBy(message uint64) *memory.Scheduled {
-	if b, ok := s.Folk.Asked[message]; ok {
-		return &b
-	}
-	return nil
-}
-
 // takeScheduled takes a new schedule, or its refusal.
 func (s *Thread) takeScheduled(e memory.Entry, b memory.Scheduled) {
-	if b.Message > 0 {
-		s.Folk.Asked = put(s.Folk.Asked, b.Message, b)
-	}
+	s.Became[b.Message] = b
 	if b.Refused == "" {
 		s.Folk.Scheduled = max(s.Folk.Scheduled, b.Number)
 		c := &Schedule{Standing: memory.Standing{Scheduled: b, Seq: e.Seq}}
@@ -126,7 +116,7 @@ func (s *Thread) switchSchedule(m *Message, word, arg string) {
 	if c == nil || word == "resume" && !c.Paused {
 		return
 	}
-	s.Folk.Switched = put(s.Folk.Switched, m.Seq, true)
+	s.Folk.Switched[m.Seq] = true
 	if word == "resume" {
 		c.Paused, c.Bad, c.Last, c.Told = false, 0, m.At, 0
 		return

@@ -27,6 +27,7 @@ type Thread struct {
 	Open    *Turn   // the one that runs, if any
 	Folding []*Turn // that ended before their steps were folded
 	Calls   map[string]*Call
+	Became  map[uint64]memory.Body // what came of words and forms, by their Seq
 
 	Inbox       Inbox
 	Posts       Posts
@@ -81,23 +82,18 @@ type Folk struct {
 	Models  []string        // that people chose here by name, the last one first
 
 	Schedules []*Schedule
-	Scheduled int                         // how many there were so far
-	Asked     map[uint64]memory.Scheduled // what came of the words that ask for one, by their Seq
-	Switched  map[uint64]bool             // the words that ended or resumed one, by their Seq
-	Lines     []Line                      // times that came, and that people were not told yet
-	Worked    time.Time                   // when the latest turn ended
-
-	Jotted map[uint64]memory.Remembered // what came of the words about facts, by their Seq
+	Scheduled int             // how many there were so far
+	Switched  map[uint64]bool // the words that ended or resumed one, by their Seq
+	Lines     []Line          // times that came, and that people were not told yet
+	Worked    time.Time       // when the latest turn ended
 }
 
 // Approvals is what the log holds of approvals beside the calls themselves.
 type Approvals struct {
-	Asks      int                       // approvals so far
-	Proposals []Proposal                // changes of calls that were not judged yet
-	Answers   map[uint64]memory.Changed // what came of those, by their Seq
+	Asks      int        // approvals so far
+	Proposals []Proposal // changes of calls that were not judged yet
 	Grants    []*Grant
-	Revokes   []memory.Revoked       // that are not noted yet
-	Allows    map[uint64]memory.Vote // what became of the words that allow
+	Revokes   []memory.Revoked // that are not noted yet
 }
 
 // Older says that the store came back older than what was done.
@@ -188,10 +184,10 @@ type Step struct {
 // New is the thread of an empty log.
 func New() *Thread {
 	return &Thread{
-		Calls:     map[string]*Call{},
-		Posts:     Posts{Refs: map[string]chat.MessageRef{}, Cards: map[chat.MessageRef]*Call{}},
-		Folk:      Folk{People: map[chat.UserID]bool{}, Off: map[string]bool{}},
-		Approvals: Approvals{Allows: map[uint64]memory.Vote{}},
+		Calls:  map[string]*Call{},
+		Became: map[uint64]memory.Body{},
+		Posts:  Posts{Refs: map[string]chat.MessageRef{}, Cards: map[chat.MessageRef]*Call{}},
+		Folk:   Folk{People: map[chat.UserID]bool{}, Off: map[string]bool{}, Switched: map[uint64]bool{}},
 	}
 }
 

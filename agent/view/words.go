@@ -9,6 +9,7 @@ import (
 	"nod/agent/phrase"
 	"nod/agent/thread"
 	"nod/chat"
+	"nod/memory"
 )
 
 // Grants answers `grants`.
@@ -33,7 +34,7 @@ func grantTerms(g *thread.Grant) string {
 
 // Allowed answers `allow`.
 func Allowed(s *thread.Thread, c *thread.Command) string {
-	v, judged := s.Approvals.Allows[c.Seq]
+	v, judged := s.Became[c.Seq].(memory.Vote)
 	call := s.Calls[v.Call]
 	switch {
 	case !judged || call == nil:

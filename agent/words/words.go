@@ -230,7 +230,7 @@ func (s Speaker) skills() string {
 
 // Changed answers a change by word.
 func Changed(t *thread.Thread, c *thread.Command) string {
-	b, ok := t.Approvals.Answers[c.Seq]
+	b, ok := t.Became[c.Seq].(memory.Changed)
 	switch {
 	case !ok:
 		return ""
