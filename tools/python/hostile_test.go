@@ -278,8 +278,8 @@ func TestHostileProtocol(t *testing.T) {
 				most = limit
 			}
 			if c.name != "itself killed" { // the others may not end with their answers
-				p.box.waits.exit = limit
-				defer func() { p.box.waits.exit = patience }()
+				p.box.o.waits.exit = limit
+				defer func() { p.box.o.waits.exit = patience }()
 			}
 			r := within(t, p, most, true, c.code)
 			wantText(t, r, r.Failed, c.want)

@@ -51,7 +51,7 @@ type answer struct {
 
 // start gives an interpreter that listens, with dir as its working folder.
 func (s *sandbox) start(ctx context.Context, dir string) (*interpreter, error) {
-	i := &interpreter{waits: &s.waits, answers: make(chan answer, 1), gone: make(chan struct{}), out: output{kept: newKept()}}
+	i := &interpreter{waits: &s.o.waits, answers: make(chan answer, 1), gone: make(chan struct{}), out: output{kept: newKept()}}
 	if err := i.launch(ctx, s, dir); err != nil {
 		return nil, err
 	}

@@ -13,15 +13,6 @@ import (
 //go:embed probe.py
 var probeCode string
 
-// errForbidden is a machine on which this process may not make namespaces.
-var errForbidden = errors.New("the kernel forbids user namespaces")
-
-// forbidden are the beginnings of bwrap's messages without namespaces.
-var forbidden = []string{
-	"bwrap: No permissions to create", "bwrap: Creating new namespace failed", "bwrap: setting up uid map: Permission denied",
-	"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "bwrap: Can't mount proc", "bwrap: Failed to make / slave",
-}
-
 // probe runs code that looks for holes in the sandbox. It also keeps the list of
 // fonts that matplotlib makes, so that no later interpreter has to.
 func (p *Python) probe(ctx context.Context) (err error) {
@@ -42,7 +33,7 @@ func (p *Python) probe(ctx context.Context) (err error) {
 		return unstarted(err)
 	}
 	defer func() { err = errors.Join(err, i.end()) }()
-	end := p.call(ctx, i, f, probeCode, p.box.waits.trial)
+	end := p.call(ctx, i, f, probeCode, p.o.waits.trial)
 	output := strings.TrimSpace(i.outputNow())
 	switch {
 	case ctx.Err() != nil:
@@ -70,15 +61,8 @@ func unstarted(err error) error {
 	if !errors.As(err, &no) {
 		return off("its sandbox does not start: %v", err)
 	}
-	said := firstLine(no.output)
-	why := off("its sandbox does not start (%s); it needs bubblewrap 0.8 or later and the right to make user namespaces, "+
-		"which many containers and some systems refuse", said)
-	for _, f := range forbidden {
-		if strings.HasPrefix(said, f) {
-			return fmt.Errorf("%w: %w", why, errForbidden)
-		}
-	}
-	return why
+	return off("its sandbox does not start (%s); it needs bubblewrap 0.8 or later and the right to make user namespaces, "+
+		"which many containers and some systems refuse", firstLine(no.output))
 }
 
 func (p *Python) keepFonts(f *folder) error {

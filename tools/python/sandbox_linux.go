@@ -42,9 +42,7 @@ type sandbox struct {
 	fonts      string              // the folder with matplotlib's list of fonts
 	credential *syscall.Credential // the sandbox's user; nil: this process's
 	filter     []byte
-	memory     int64
-	disk       int64
-	waits      waits
+	o          Options
 }
 
 // newSandbox finds the parts of a sandbox.
@@ -62,7 +60,7 @@ func newSandbox(o Options) (*sandbox, error) {
 	if len(missing) > 0 {
 		return nil, off("%s is missing; %s", strings.Join(missing, " and "), install)
 	}
-	s := &sandbox{bwrap: bwrap, memory: o.Memory, disk: o.Disk, waits: o.waits}
+	s := &sandbox{bwrap: bwrap, o: o}
 	if s.credential, err = otherUser(); err != nil {
 		return nil, err
 	}
@@ -139,8 +137,8 @@ func (s *sandbox) args() []string {
 	return []string{
 		"--args", "6",
 		"--", prlimitPath, "--core=0", "--memlock=0", "--msgqueue=0",
-		fmt.Sprintf("--nproc=%d", processesHard), fmt.Sprintf("--nofile=%d", filesOpen), fmt.Sprintf("--fsize=%d", s.disk/2),
-		fmt.Sprintf("--data=%d", s.memory), fmt.Sprintf("--as=%d", s.memory+codeSpace),
+		fmt.Sprintf("--nproc=%d", processesHard), fmt.Sprintf("--nofile=%d", filesOpen), fmt.Sprintf("--fsize=%d", s.o.Disk/2),
+		fmt.Sprintf("--data=%d", s.o.Memory), fmt.Sprintf("--as=%d", s.o.Memory+codeSpace),
 		"--", pythonPath, "-I", "-B", "-X", "utf8", "-c", driver,
 	}
 }
