@@ -114,8 +114,8 @@ func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 func newSearcher(k Keys) (*searcher, error) {
 	p := providers[k.Provider]
 	u, err := url.Parse(cmp.Or(k.APIURL, p.home))
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("api_url is no web address")
+	if err != nil {
+		return nil, err
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	if u.Path == "" || k.Provider == SearXNG && !strings.HasSuffix(u.Path, p.path) {

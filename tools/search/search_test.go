@@ -133,12 +133,6 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-func TestAddress(t *testing.T) {
-	if _, err := (Keys{Provider: SearXNG, APIURL: "ftp://x"}).Make(t.Context(), tools.Host{}); err == nil || !strings.Contains(err.Error(), "no web address") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestHostileServers(t *testing.T) {
 	tooltest.HostileServers(t, func(url string, limit time.Duration) tools.Tool {
 		s, err := newSearcher(Keys{Provider: SearXNG, APIURL: url})

@@ -314,14 +314,6 @@ func FuzzSentences(f *testing.F) {
 	})
 }
 
-func TestNeedsAnAddress(t *testing.T) {
-	for _, u := range []string{"example.com", "ftp://example.com", "::"} {
-		if _, err := open(Keys{APIURL: u}); err == nil {
-			t.Errorf("%q was taken", u)
-		}
-	}
-}
-
 func TestHostileServers(t *testing.T) {
 	tooltest.HostileServers(t, func(url string, limit time.Duration) tools.Tool {
 		w, err := open(Keys{APIURL: url})
