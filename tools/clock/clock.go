@@ -151,11 +151,8 @@ func fixedZone(sign, hours, minutes string) (*time.Location, error) {
 
 // nearZones names the zones whose names are most alike.
 func nearZones(key string) string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var all []candidate
+	far := map[string]int{}
+	var near []string
 	for _, z := range zones() {
 		city := z.key[strings.LastIndexByte(z.key, '/')+1:]
 		d := min(edits.Letters(key, city), edits.Letters(key, z.key))
@@ -163,16 +160,12 @@ func nearZones(key string) string {
 			d = 0
 		}
 		if d <= 1+len(key)/4 && !z.city {
-			all = append(all, candidate{z.name, d})
+			far[z.name], near = d, append(near, z.name)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
-	var out []string
-	for _, c := range all[:min(len(all), 5)] {
-		out = append(out, c.name)
-	}
-	if len(out) == 0 {
+	if len(near) == 0 {
 		return "use a name like Europe/Berlin, the largest city of the zone, or an offset like UTC+2"
 	}
-	return "near are " + strings.Join(out, ", ")
+	slices.SortStableFunc(near, func(a, b string) int { return far[a] - far[b] })
+	return "near are " + strings.Join(near[:min(len(near), 5)], ", ")
 }

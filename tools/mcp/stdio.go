@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,53 +157,47 @@ func (c *child) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write implements the SDK's Connection. A program that does not read would hold
-// it up for ever, so it ends with ctx, and has a deadline. What the program may have
-// of a message that broke off ends its line, so that the next one is whole.
+// Write implements the SDK's Connection.
 func (c *child) Write(ctx context.Context, msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
-	if err != nil {
-		return fmt.Errorf("write message: %w", err)
-	}
-	select {
-	case c.write <- struct{}{}:
-		defer func() { <-c.write }()
-	case <-ctx.Done():
-		return fmt.Errorf("write message: %w", ctx.Err())
-	}
-	data = append(data, '\n')
-	if c.torn {
-		data = append([]byte{'\n'}, data...)
-	}
-	n, err := c.put(ctx, data)
-	c.torn = err != nil && (c.torn || n > 0)
-	if late := ctx.Err(); err != nil && late != nil {
-		return fmt.Errorf("write message: %w", late)
+	if err == nil {
+		err = c.put(ctx, append(data, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("write message: %w", err)
+		return fmt.Errorf("write message: %w", cmp.Or(ctx.Err(), err))
 	}
 	return nil
 }
 
-// put writes until ctx is done.
-func (c *child) put(ctx context.Context, data []byte) (int, error) {
+// put writes a line. A program that does not read would hold it up for ever, so it ends
+// with ctx, and has a deadline. What the program may have of a message that broke off ends
+// its line, so that the next one is whole.
+func (c *child) put(ctx context.Context, data []byte) error {
+	select {
+	case c.write <- struct{}{}:
+		defer func() { <-c.write }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if c.torn {
+		data = append([]byte{'\n'}, data...)
+	}
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = time.Now().Add(c.call)
 	}
 	if err := c.in.SetWriteDeadline(deadline); err != nil {
-		return 0, err
+		return err
 	}
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(over)
 		_ = c.in.SetWriteDeadline(time.Now()) // it fails where there is nothing to be ended any more
 	})
-	defer func() {
-		if !stop() {
-			<-over // it is not to end the next one
-		}
-	}()
-	return c.in.Write(data)
+	n, err := c.in.Write(data)
+	if !stop() {
+		<-over // it is not to end the next one
+	}
+	c.torn = err != nil && (c.torn || n > 0)
+	return err
 }
