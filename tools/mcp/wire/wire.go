@@ -116,8 +116,8 @@ func tidyItem(item any) any {
 			return nil
 		}
 		// Data may come as an address (data:image/png;base64,…).
-		_, bare, ok := strings.Cut(c["data"].(string), ";base64,")
-		if ok && isBase64(bare) {
+		data, _ := c["data"].(string)
+		if _, bare, ok := strings.Cut(data, ";base64,"); ok && isBase64(bare) {
 			c["data"] = bare
 			return c
 		}
