@@ -335,7 +335,7 @@ func TestKilledOnThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatalf("feed: %v", err)
 	}
-	if _, err := f.waitForOffer(within(t)); err != nil {
+	if _, err := killed.waitForOffer(within(t), f); err != nil {
 		t.Fatalf("take: %v", err)
 	}
 	crash(t, killed)

@@ -36,22 +36,18 @@ type feeds struct {
 	by       map[string]*feed
 	doubtful []offer // without a caller, perhaps claimed
 	closed   bool
-	work     chan struct{} // wakes giveBackLoop
+	ended    <-chan struct{} // closed with the store
+	work     chan struct{}   // wakes giveBackLoop
 }
 
 func (f *feeds) init() { f.by, f.work = map[string]*feed{}, make(chan struct{}, 1) }
 
-// feed hands ready threads to waiting callers. It asks the server only while a caller
-// waits.
+// feed hands ready threads to waiting callers. A caller that waits asks each of its
+// goroutines to read one.
 type feed struct {
 	platforms []string
+	asked     chan struct{}
 	out       chan offer
-	done      chan struct{} // closed with the feed
-
-	mu      sync.Mutex
-	asked   *sync.Cond // a caller waits, or the feed is closed
-	waiting int
-	closed  bool
 }
 
 // feedOf returns the feed of these platforms, and starts it at the first call.
@@ -69,8 +65,7 @@ func (s *Store) feedOf(platforms []string) (*feed, error) {
 	if f := s.feeds.by[name]; f != nil {
 		return f, nil
 	}
-	f := &feed{platforms: platforms, out: make(chan offer), done: make(chan struct{})}
-	f.asked = sync.NewCond(&f.mu)
+	f := &feed{platforms: platforms, asked: make(chan struct{}), out: make(chan offer)}
 	s.feeds.by[name] = f
 	for _, streams := range s.streams(platforms) {
 		s.spawn(func(ctx context.Context) { s.feed(ctx, f, streams) })
@@ -112,8 +107,13 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 		args = append(args, ">")
 	}
 	down := false
-	for n := f.wanted(); n > 0; n = f.wanted() {
-		offers, err := s.readReady(ctx, args, streams, (n+len(streams)-1)/len(streams))
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.asked:
+		}
+		offers, err := s.readReady(ctx, args, streams)
 		s.handOut(ctx, f, offers)
 		if err == nil {
 			if down {
@@ -144,11 +144,11 @@ func (s *Store) recover(ctx context.Context, err error, names []string) error {
 	return sleep(ctx, 100*time.Millisecond)
 }
 
-// readReady waits for ready threads, up to count of each stream. It acknowledges
+// readReady waits for ready threads, at most one of each stream. It acknowledges
 // nothing: a thread stays ready until its claim, and the sweeper finds unclaimed ones.
-func (s *Store) readReady(ctx context.Context, args []string, streams map[string]int, count int) ([]offer, error) {
+func (s *Store) readReady(ctx context.Context, args []string, streams map[string]int) ([]offer, error) {
 	found, err := s.wait.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: group, Consumer: s.words.self, Streams: args, Count: int64(count), Block: pollEvery, NoAck: true,
+		Group: group, Consumer: s.words.self, Streams: args, Count: 1, Block: pollEvery, NoAck: true,
 	}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
@@ -174,41 +174,20 @@ func (s *Store) makeGroups(ctx context.Context, names []string) error {
 	return errors.Join(errs...)
 }
 
-// wanted waits for a caller, and counts the waiting ones; 0 after close.
-func (f *feed) wanted() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for f.waiting == 0 && !f.closed {
-		f.asked.Wait()
-	}
-	if f.closed {
-		return 0
-	}
-	return f.waiting
-}
-
-// count counts a caller that waits, or waits no more.
-func (f *feed) count(n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.waiting += n
-	f.asked.Broadcast()
-}
-
-// waitForOffer waits for a ready thread.
-func (f *feed) waitForOffer(ctx context.Context) (offer, error) {
-	if err := ctx.Err(); err != nil {
-		return offer{}, err
-	}
-	f.count(1)
-	select {
-	case o := <-f.out: // handOut counts
-		return o, nil
-	case <-f.done:
-		return offer{}, errClosed
-	case <-ctx.Done():
-		f.count(-1)
-		return offer{}, ctx.Err()
+// waitForOffer waits for a ready thread of a feed.
+func (s *Store) waitForOffer(ctx context.Context, f *feed) (offer, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return offer{}, err
+		}
+		select {
+		case f.asked <- struct{}{}:
+		case o := <-f.out:
+			return o, nil
+		case <-s.feeds.ended:
+			return offer{}, errClosed
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -220,28 +199,16 @@ func (s *Store) handOut(ctx context.Context, f *feed, offers []offer) {
 	for _, o := range offers {
 		select {
 		case f.out <- o:
-			f.count(-1)
 		case <-ctx.Done():
 			s.feeds.addDoubtful(o)
 		}
 	}
 }
 
-func (f *feed) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	close(f.done)
-	f.asked.Broadcast()
-}
-
 func (f *feeds) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	for _, feed := range f.by {
-		feed.close()
-	}
 }
 
 // addDoubtful notes a thread that no caller has, and that this process may have claimed.

@@ -20,7 +20,7 @@ func TestHandedOutAndNotClaimed(t *testing.T) {
 		t.Fatalf("feed: %v", err)
 	}
 	mustPut(t, s, text("one"))
-	if _, err := f.waitForOffer(within(t)); err != nil {
+	if _, err := s.waitForOffer(within(t), f); err != nil {
 		t.Fatalf("take: %v", err)
 	}
 	crash(t, s)
@@ -84,7 +84,7 @@ func TestSpareIsGivenBack(t *testing.T) {
 		t.Fatalf("feed: %v", err)
 	}
 	mustPut(t, s, text("one"))
-	offered, err := f.waitForOffer(within(t))
+	offered, err := s.waitForOffer(within(t), f)
 	if err != nil {
 		t.Fatalf("take: %v", err)
 	}
@@ -153,7 +153,7 @@ func TestHandedToAClosedConnection(t *testing.T) {
 		t.Fatalf("feed: %v", err)
 	}
 	mustPut(t, s, text("one"))
-	if _, err := f.waitForOffer(within(t)); err != nil { // nobody here has it, as if it had not been read
+	if _, err := s.waitForOffer(within(t), f); err != nil { // nobody here has it, as if it had not been read
 		t.Fatalf("take: %v", err)
 	}
 	if err := s.Close(); err != nil {

@@ -182,7 +182,7 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 // start starts the goroutines. Their number does not grow with the threads.
 func (s *Store) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
+	s.stop, s.feeds.ended = cancel, ctx.Done()
 	s.spawn = func(f func(context.Context)) { s.wg.Go(func() { f(ctx) }) }
 	for _, loop := range []func(context.Context){s.beat, s.sweepLoop, s.hearMail, s.giveBackLoop, s.mendLoop} {
 		s.spawn(loop)

@@ -18,7 +18,7 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 		return nil, fmt.Errorf("claim thread: %w", err)
 	}
 	for {
-		o, err := f.waitForOffer(ctx)
+		o, err := s.waitForOffer(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("claim thread: %w", err)
 		}
