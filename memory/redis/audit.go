@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,26 +122,61 @@ func (l *link) Heads(ctx context.Context) (map[string]memory.Head, error) {
 // Lines implements [memory.Auditor]. It merges the shards by time.
 func (l *link) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 	return func(yield func(memory.KeptLine, error) bool) {
-		parts := make([]*auditPart, shards)
-		for shard := range parts {
-			parts[shard] = &auditPart{l: l, shard: shard, after: "-"}
+		var parts []*auditPart
+		for shard := range shards {
+			next, stop := iter.Pull2(l.linesOf(ctx, shard, "-"))
+			defer stop()
+			parts = append(parts, &auditPart{next: next})
+			parts[shard].advance()
 		}
 		for {
-			var first *auditPart
-			for _, p := range parts {
-				ok, err := p.load(ctx)
-				if err != nil {
-					yield(memory.KeptLine{}, fmt.Errorf("read audit log: %w", err))
-					return
-				}
-				if ok && (first == nil || p.lines[0].at.Before(first.lines[0].at)) {
-					first = p
-				}
-			}
-			if first == nil || !yield(first.lines[0].KeptLine, nil) {
+			parts = slices.DeleteFunc(parts, func(p *auditPart) bool { return !p.ok })
+			if len(parts) == 0 {
 				return
 			}
-			first.lines = first.lines[1:]
+			first := slices.MinFunc(parts, func(a, b *auditPart) int { return a.line.at.Compare(b.line.at) })
+			if !yield(first.line.KeptLine, memory.Doing("read audit log", first.err)) || first.err != nil {
+				return
+			}
+			first.advance()
+		}
+	}
+}
+
+// auditPart is a shard's part of the audit log, at a line. An error stands before all
+// lines.
+type auditPart struct {
+	next func() (auditLine, error, bool)
+	line auditLine
+	err  error
+	ok   bool
+}
+
+func (p *auditPart) advance() { p.line, p.err, p.ok = p.next() }
+
+type auditLine struct {
+	memory.KeptLine
+	at time.Time
+}
+
+// linesOf reads the audit lines of a shard from an id on, some at a time.
+func (l *link) linesOf(ctx context.Context, shard int, from string) iter.Seq2[auditLine, error] {
+	return func(yield func(auditLine, error) bool) {
+		for from != "" {
+			found, err := l.cmd.XRangeN(ctx, l.keys.own(shard, "audit"), from, "+", page).Result()
+			if err != nil {
+				yield(auditLine{}, err)
+				return
+			}
+			from = ""
+			if len(found) == page {
+				from = "(" + found[page-1].ID
+			}
+			for _, m := range found {
+				if !yield(readLine(m), nil) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -150,23 +186,20 @@ func (l *link) Newer(ctx context.Context, mark string, each func(memory.KeptLine
 	marks := strings.Split(mark, ",")
 	marks = append(marks, make([]string, max(0, shards-len(marks)))...)
 	for shard := range shards {
-		p := auditPart{l: l, shard: shard, after: cmp.Or(memory.MarkedID(marks[shard]), "-")}
-		first := marks[shard] != ""
-		for {
-			ok, err := p.load(ctx)
-			if err != nil {
+		older = marks[shard] != ""
+		for line, err := range l.linesOf(ctx, shard, cmp.Or(memory.MarkedID(marks[shard]), "-")) {
+			switch {
+			case err != nil:
 				return mark, false, fmt.Errorf("read the audit log: %w", err)
-			}
-			if first && (!ok || p.lines[0].Mark() != marks[shard]) {
+			case !older:
+				each(line.KeptLine)
+			case line.Mark() != marks[shard]:
 				return mark, true, nil
 			}
-			if !ok {
-				break
-			}
-			if !first {
-				each(p.lines[0].KeptLine)
-			}
-			marks[shard], p.lines, first = p.lines[0].Mark(), p.lines[1:], false
+			marks[shard], older = line.Mark(), false
+		}
+		if older {
+			return mark, true, nil
 		}
 	}
 	return joinMarks(marks), false, nil
@@ -194,37 +227,6 @@ func joinMarks(marks []string) string {
 		return ""
 	}
 	return all
-}
-
-// auditPart reads the audit lines of one shard, some at a time.
-type auditPart struct {
-	l     *link
-	shard int
-	after string // where to read on; empty at the end
-	lines []auditLine
-}
-
-type auditLine struct {
-	memory.KeptLine
-	at time.Time
-}
-
-// load reads on until there is a line; false at the end.
-func (p *auditPart) load(ctx context.Context) (bool, error) {
-	if len(p.lines) == 0 && p.after != "" {
-		found, err := p.l.cmd.XRangeN(ctx, p.l.keys.own(p.shard, "audit"), p.after, "+", page).Result()
-		if err != nil {
-			return false, err
-		}
-		p.after = ""
-		for _, m := range found {
-			p.lines = append(p.lines, readLine(m))
-		}
-		if len(found) == page {
-			p.after = "(" + found[page-1].ID
-		}
-	}
-	return len(p.lines) > 0, nil
 }
 
 func readLine(m redis.XMessage) auditLine {

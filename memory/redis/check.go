@@ -21,7 +21,7 @@ func Check(ctx context.Context, url string, o Options) (lines []string, err erro
 	}
 	l := a.link(o)
 	defer func() { _ = l.cmd.Close() }()
-	c := &checkup{link: l, a: a, o: o}
+	c := &checkup{link: l, a: a, o: o, replicas: &replicas{}}
 	if err = c.checkAll(ctx); err != nil {
 		return c.lines, fmt.Errorf("check redis store: %w", err)
 	}
@@ -34,11 +34,11 @@ type checkup struct {
 	a address
 	o Options
 
+	replicas   *replicas // learns which servers have replicas
+	replicated bool      // sentinels know of replicas
+
 	mu    sync.Mutex
 	lines []string
-	had   []string // servers that have replicas
-
-	replicated bool // sentinels know of replicas
 }
 
 // warn notes a line, once.
@@ -118,11 +118,11 @@ func (c *checkup) checkServer(ctx context.Context, server *redis.Client) error {
 	if err != nil {
 		return err
 	}
-	if aof == "no" && !c.a.lossy {
-		return errors.New("the server's appendonly is no, so that a crash loses what it was told last: " +
-			"set it to yes (CONFIG SET appendonly yes, and in redis.conf), or write ?durable=no in the URL")
-	}
 	if aof == "no" {
+		if !c.a.lossy {
+			return errors.New("the server's appendonly is no, so that a crash loses what it was told last: " +
+				"set it to yes (CONFIG SET appendonly yes, and in redis.conf), or write ?durable=no in the URL")
+		}
 		c.warn(server.Options().Addr + ": appendonly is no: a crash of the server loses what it was told last")
 	}
 	return c.checkReplication(ctx, server)
@@ -135,9 +135,7 @@ func (c *checkup) checkReplication(ctx context.Context, server *redis.Client) er
 	addr := server.Options().Addr
 	n, err := replicasOf(ctx, server, c.a.replicas)
 	if n > 0 || c.replicated {
-		c.mu.Lock()
-		c.had = append(c.had, addr)
-		c.mu.Unlock()
+		c.replicas.noteSeen(addr)
 	}
 	if err != nil {
 		if c.a.replicas > 0 {

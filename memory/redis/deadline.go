@@ -18,13 +18,10 @@ const sweepCount = 100
 // This process knows its own deadlines at once, and finds others by polling.
 type deadlines struct {
 	mu   sync.Mutex
-	next [shards]int64
+	next [shards]int64         // 0: due now
 	skew [shards]time.Duration // server's clock minus ours
 	soon chan struct{}
 }
-
-// init makes every shard due.
-func (d *deadlines) init() { d.soon = make(chan struct{}, 1) }
 
 // tick notes the server's clock.
 func (d *deadlines) tick(shard int, now int64) {

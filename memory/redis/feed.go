@@ -40,8 +40,6 @@ type feeds struct {
 	work     chan struct{}   // wakes giveBackLoop
 }
 
-func (f *feeds) init() { f.by, f.work = map[string]*feed{}, make(chan struct{}, 1) }
-
 // feed hands ready threads to waiting callers. A caller that waits asks each of its
 // goroutines to read one.
 type feed struct {

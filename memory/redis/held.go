@@ -64,8 +64,6 @@ func (h *held) numberInbox(inbox []string) []memory.Entry {
 	return h.seen
 }
 
-func (h *holders) init() { h.by = map[string]*held{} }
-
 // add registers a run. An earlier run of the thread is lost, since the thread was
 // claimed anew. False after close.
 func (h *holders) add(r *held) bool {

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -194,26 +193,20 @@ func isDamaged(err error) bool {
 
 // eachMaster calls f for every server that takes writes.
 func (l *link) eachMaster(ctx context.Context, f func(context.Context, *redis.Client) error) error {
-	switch c := l.cmd.(type) {
-	case *redis.ClusterClient:
+	if c, ok := l.cmd.(*redis.ClusterClient); ok {
 		return c.ForEachMaster(ctx, f)
-	case *redis.Client:
-		return f(ctx, c)
-	default:
-		return fmt.Errorf("use client of type %T", c)
 	}
+	c, _ := l.cmd.(*redis.Client)
+	return f(ctx, c)
 }
 
 // master returns the server that takes a shard's writes.
 func (l *link) master(ctx context.Context, shard int) (*redis.Client, error) {
-	switch c := l.cmd.(type) {
-	case *redis.ClusterClient:
+	if c, ok := l.cmd.(*redis.ClusterClient); ok {
 		return c.MasterForKey(ctx, l.keys.tag(shard))
-	case *redis.Client:
-		return c, nil
-	default:
-		return nil, fmt.Errorf("use client of type %T", c)
 	}
+	c, _ := l.cmd.(*redis.Client)
+	return c, nil
 }
 
 // isAway says whether the cause of an error is a server that may be back in a moment.

@@ -124,15 +124,14 @@ func newStore(a address, o Options) *Store {
 		link: a.link(o), wait: a.client(o),
 		keep: o.Keep, quota: o.Quota, lease: o.Lease,
 		began: time.Now(), wall: time.Now, address: a, tls: o.TLS, direct: o.Direct, words: newWords(), mendNow: make(chan struct{}, 1),
+		held: holders{by: map[string]*held{}}, deadlines: deadlines{soon: make(chan struct{}, 1)},
+		feeds: feeds{by: map[string]*feed{}, work: make(chan struct{}, 1)},
 	}
 	if s.lease <= 0 {
 		s.lease = defaultLease
 	}
 	s.replicas.wanted = a.replicas
 	s.trouble = func(shard int) { s.shards[shard].shaken() }
-	s.held.init()
-	s.deadlines.init()
-	s.feeds.init()
 	return s
 }
 
@@ -155,7 +154,7 @@ func (s *Store) prepare(ctx context.Context, a address, o Options) error {
 }
 
 func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
-	c := &checkup{link: s.link, a: a, o: o}
+	c := &checkup{link: s.link, a: a, o: o, replicas: &s.replicas}
 	if err := c.checkAll(ctx); err != nil {
 		return err
 	}
@@ -164,9 +163,6 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 	}
 	if err := s.eachShard(ctx, s.begin); err != nil {
 		return err
-	}
-	for _, server := range c.had {
-		s.replicas.noteSeen(server)
 	}
 	for _, line := range c.lines {
 		s.log.Warn("redis: risk in a server's settings", "risk", line)

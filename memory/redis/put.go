@@ -27,7 +27,10 @@ func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Bod
 	p := putArgs{target: ref.String(), shard: shardOf(ref.Platform, ref.Channel), ids: inChannel(ref.Platform, ref.Channel, eventIDs)}
 	fresh, elsewhere, err := s.putEntry(ctx, p, body)
 	if err == nil && elsewhere != "" {
-		fresh, err = s.forwardPut(ctx, p, elsewhere, body)
+		var thread chat.ThreadID
+		if thread, err = parseThread(elsewhere); err == nil {
+			fresh, _, err = s.putEntry(ctx, putArgs{thread: elsewhere, shard: shardOfThread(thread), ids: p.ids}, body)
+		}
 	}
 	return fresh, memory.Doing("put entry for message", err)
 }
@@ -126,14 +129,4 @@ func (s *Store) Refer(ctx context.Context, ref chat.MessageRef, thread chat.Thre
 			}
 		}
 	}
-}
-
-// forwardPut puts an entry for a message into the thread that the message names.
-func (s *Store) forwardPut(ctx context.Context, p putArgs, name string, body memory.Body) (bool, error) {
-	thread, err := parseThread(name)
-	if err != nil {
-		return false, err
-	}
-	fresh, _, err := s.putEntry(ctx, putArgs{thread: name, shard: shardOfThread(thread), ids: p.ids}, body)
-	return fresh, err
 }

@@ -121,7 +121,7 @@ func (l *link) watermarks(ctx context.Context, platform, from string, most int) 
 		if !all {
 			threads = threads[:bound]
 		}
-		found, err := l.allMarks(ctx, threads)
+		found, err := l.marks(ctx, threads)
 		if err != nil || all || len(found) >= most {
 			return found, err
 		}
@@ -155,35 +155,19 @@ func (l *link) touched(ctx context.Context, platform, from, to string, most int)
 	return out, err
 }
 
-// allMarks gives the latest message of each thread, if it has one.
-func (l *link) allMarks(ctx context.Context, threads []listed) ([]memory.Watermark, error) {
-	var by [shards][]string
-	for _, t := range threads {
-		by[t.shard] = append(by[t.shard], t.thread)
-	}
-	var found [shards][]memory.Watermark
-	err := l.eachShard(ctx, func(ctx context.Context, shard int) (err error) {
-		for some := range slices.Chunk(by[shard], page) {
-			if found[shard], err = l.marks(ctx, shard, some, found[shard]); err != nil {
-				break
+// marks gives the latest message of each thread, if it has one.
+func (l *link) marks(ctx context.Context, threads []listed) (out []memory.Watermark, err error) {
+	var cmds []*redis.SliceCmd
+	for some := range slices.Chunk(threads, page) {
+		_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, t := range some {
+				cmds = append(cmds, p.HMGet(ctx, l.keys.key(t.shard, "t", t.thread), "m", "d"))
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		return err
-	})
-	return slices.Concat(found[:]...), err
-}
-
-// marks appends the latest message of each thread, if it has one.
-func (l *link) marks(ctx context.Context, shard int, threads []string, out []memory.Watermark) ([]memory.Watermark, error) {
-	cmds := make([]*redis.SliceCmd, len(threads))
-	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, thread := range threads {
-			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", thread), "m", "d")
-		}
-		return nil
-	})
-	if err != nil {
-		return out, err
 	}
 	for i, cmd := range cmds {
 		ref, _ := cmd.Val()[0].(string)
@@ -192,7 +176,7 @@ func (l *link) marks(ctx context.Context, shard int, threads []string, out []mem
 			continue
 		}
 		var m memory.Watermark
-		if m.Thread, err = parseThread(threads[i]); err != nil {
+		if m.Thread, err = parseThread(threads[i].thread); err != nil {
 			return out, err
 		}
 		if m.Last, err = chat.ParseMessageRef(ref); err != nil {

@@ -61,8 +61,10 @@ func parseURL(s string) (address, error) {
 	case err != nil:
 	case !strings.HasPrefix(scheme, "redis"):
 		err = errors.New("unknown scheme")
+	case kind == "" && strings.Contains(hosts, ","):
+		err = errors.New("several hosts")
 	case kind == "":
-		err = a.single(hosts, path)
+		a.db, err = database(path)
 	case kind == "+cluster":
 		a.cluster = true
 		if strings.Trim(path, "/") != "" {
@@ -121,14 +123,6 @@ func (a *address) query(s string) error {
 	return nil
 }
 
-func (a *address) single(hosts, path string) (err error) {
-	if strings.Contains(hosts, ",") {
-		return errors.New("several hosts")
-	}
-	a.db, err = database(path)
-	return err
-}
-
 func (a *address) sentinel(path string) (err error) {
 	var db string
 	a.master, db, _ = strings.Cut(path, "/")
@@ -158,11 +152,11 @@ func hostList(s, port string) ([]string, error) {
 		}
 		if _, _, err := net.SplitHostPort(h); err != nil {
 			h = net.JoinHostPort(strings.Trim(h, "[]"), port)
-			if _, _, err := net.SplitHostPort(h); err != nil {
-				return nil, errors.New("a host that is none")
-			}
 		}
-		if _, p, _ := net.SplitHostPort(h); strings.Trim(p, "0123456789") != "" {
+		switch _, p, err := net.SplitHostPort(h); {
+		case err != nil:
+			return nil, errors.New("a host that is none")
+		case strings.Trim(p, "0123456789") != "":
 			return nil, errors.New("a port that is no number")
 		}
 		hosts = append(hosts, h)
