@@ -23,11 +23,10 @@ func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) 
 	sum := sha256.Sum256(data)
 	name, shard := hex.EncodeToString(sum[:]), shardOfThread(thread)
 	elsewhere, err := s.bytesBeside(ctx, shard)
-	if err != nil {
-		return "", fmt.Errorf("keep file: %w", err)
+	var full any
+	if err == nil {
+		full, err = s.run(ctx, blobScript, shard, thread.String(), name, data, s.keep.Milliseconds(), s.quota.Thread, s.quota.All, elsewhere)
 	}
-	full, err := s.run(ctx, blobScript, shard, thread.String(), name, data, s.keep.Milliseconds(),
-		s.quota.Thread, s.quota.All, elsewhere)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("keep file: %w", err)

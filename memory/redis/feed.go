@@ -127,19 +127,13 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 		if isBroken(err) {
 			reload(ctx, s.wait)
 		}
-		if s.recover(ctx, err, names) != nil {
+		if strings.HasPrefix(err.Error(), "NOGROUP") && s.makeGroups(ctx, names) == nil {
+			continue
+		}
+		if sleep(ctx, 100*time.Millisecond) != nil {
 			return
 		}
 	}
-}
-
-// recover makes lost consumer groups anew, or pauses if it can't. Its error says that
-// the store is closed.
-func (s *Store) recover(ctx context.Context, err error, names []string) error {
-	if strings.HasPrefix(err.Error(), "NOGROUP") && s.makeGroups(ctx, names) == nil {
-		return nil
-	}
-	return sleep(ctx, 100*time.Millisecond)
 }
 
 // readReady waits for ready threads, at most one of each stream. It acknowledges

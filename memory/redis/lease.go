@@ -198,16 +198,5 @@ func (s *Store) releaseAll(ctx context.Context) error {
 		_, err := s.run(ctx, goneScript, i, s.words.self, s.lease.Milliseconds(), sweepCount)
 		errs = append(errs, err)
 	}
-	for _, f := range s.feeds.by {
-		// Live processes find the rest.
-		_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, part := range s.streams(f.platforms) {
-				for name := range part {
-					p.XGroupDelConsumer(ctx, name, group, s.words.self)
-				}
-			}
-			return nil
-		})
-	}
 	return errors.Join(errs...)
 }

@@ -10,8 +10,7 @@ import (
 
 const (
 	mendEvery    = time.Hour
-	mendCount    = 200 // threads at once
-	mendPause    = 5 * time.Millisecond
+	mendCount    = 200              // threads at once
 	restoreYoung = 10 * time.Minute // younger writes of this process are restored
 	deadAfter    = 10 * time.Minute // consumers that did not ask for so long are dead
 	forgottenIn  = 24 * time.Hour   // after so long a silent process is forgotten
@@ -83,8 +82,7 @@ func (s *Store) mend(ctx context.Context, shard int) error {
 			return err
 		}
 	}
-	_, err := s.tidy(ctx, shard, deadAfter, platforms)
-	return err
+	return s.tidy(ctx, shard, deadAfter, platforms)
 }
 
 func (s *Store) mendPlatform(ctx context.Context, shard int, platform string) error {
@@ -105,20 +103,16 @@ func (s *Store) mendPlatform(ctx context.Context, shard int, platform string) er
 		if n, _ := mended.(int64); n > 0 {
 			s.log.Warn("redis: threads were not waiting where they should", "shard", shard, "platform", platform, "threads", n)
 		}
-		if err := sleep(ctx, mendPause); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-// tidy removes consumers and heartbeats of dead processes.
-func (s *Store) tidy(ctx context.Context, shard int, idle time.Duration, platforms []string) (int64, error) {
+// tidy removes consumers and heartbeats of processes that are gone.
+func (s *Store) tidy(ctx context.Context, shard int, idle time.Duration, platforms []string) error {
 	args := []any{group, idle.Milliseconds(), forgottenIn.Milliseconds()}
 	for _, p := range platforms {
 		args = append(args, p)
 	}
-	out, err := s.run(ctx, tidyScript, shard, args...)
-	n, _ := out.(int64)
-	return n, err
+	_, err := s.run(ctx, tidyScript, shard, args...)
+	return err
 }

@@ -50,8 +50,8 @@ func (l *link) Pending(ctx context.Context, platform string) iter.Seq2[memory.Pe
 				yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 				return
 			}
-			for some := range slices.Chunk(threads, page) {
-				if !l.pendingOf(ctx, shard, some, yield) {
+			for _, thread := range threads {
+				if !l.pendingOf(ctx, shard, thread, yield) {
 					return
 				}
 			}
@@ -59,32 +59,26 @@ func (l *link) Pending(ctx context.Context, platform string) iter.Seq2[memory.Pe
 	}
 }
 
-func (l *link) pendingOf(ctx context.Context, shard int, threads []string, yield func(memory.PendingApproval, error) bool) bool {
-	cmds, dues := make([]*redis.MapStringStringCmd, len(threads)), make([]*redis.StringCmd, len(threads))
-	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, thread := range threads {
-			cmds[i] = p.HGetAll(ctx, l.keys.key(shard, "p", thread))
-			dues[i] = p.HGet(ctx, l.keys.key(shard, "t", thread), "w")
-		}
-		return nil
-	})
+func (l *link) pendingOf(ctx context.Context, shard int, thread string, yield func(memory.PendingApproval, error) bool) bool {
+	asks, err := l.cmd.HGetAll(ctx, l.keys.key(shard, "p", thread)).Result()
+	var due int64
+	if err == nil {
+		due, err = l.cmd.HGet(ctx, l.keys.key(shard, "t", thread), "w").Int64()
+	}
 	if err != nil && !errors.Is(err, redis.Nil) {
 		yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 		return false
 	}
-	for i, cmd := range cmds {
-		due, _ := dues[i].Int64()
-		for call, ref := range cmd.Val() {
-			a := memory.PendingApproval{Call: call}
-			if due > 0 {
-				a.Due = timeOf(due)
-			}
-			if a.Thread, err = parseThread(threads[i]); err == nil {
-				err = a.Ref.UnmarshalText([]byte(ref))
-			}
-			if !yield(a, err) {
-				return false
-			}
+	for call, ref := range asks {
+		a := memory.PendingApproval{Call: call}
+		if due > 0 {
+			a.Due = timeOf(due)
+		}
+		if a.Thread, err = parseThread(thread); err == nil {
+			err = a.Ref.UnmarshalText([]byte(ref))
+		}
+		if !yield(a, err) {
+			return false
 		}
 	}
 	return true

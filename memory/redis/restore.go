@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -14,9 +15,8 @@ import (
 func (s *Store) reportOlder(i int, what, thread string) {
 	sh := &s.shards[i]
 	sh.shaken()
-	now := time.Now()
 	level := slog.LevelInfo
-	if last := sh.older.Swap(now.UnixNano()); now.Sub(time.Unix(0, last)) > time.Minute {
+	if last := sh.older.Swap(time.Now().UnixNano()); time.Since(time.Unix(0, last)) > time.Minute {
 		level = slog.LevelError
 	}
 	s.log.Log(context.Background(), level, "redis: the store came back older", "evidence", what, "shard", i, "thread", thread)
@@ -52,25 +52,13 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 
 // restoreAll checks that the server has this process's last writes in a shard.
 func (s *Store) restoreAll(ctx context.Context, shard int) error {
-	recent := s.recentOf(shard, restoreYoung)
-	heads := make([]*redis.StringCmd, len(recent))
-	if len(recent) == 0 {
-		return nil
-	}
-	_, err := s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, m := range recent {
-			heads[i] = p.HGet(ctx, s.keys.key(shard, "t", m.thread), "c")
+	for _, m := range s.recentOf(shard, restoreYoung) {
+		head, err := s.cmd.HGet(ctx, s.keys.key(shard, "t", m.thread), "c").Result()
+		if err == nil && head != "" {
+			_, err = s.restore(ctx, m, head, "")
 		}
-		return nil
-	})
-	if err != nil && err != redis.Nil { //nolint:errorlint // it is returned as it is
-		return fmt.Errorf("look at heads: %w", err)
-	}
-	for i, m := range recent {
-		if head := heads[i].Val(); head != "" && heads[i].Err() == nil {
-			if _, err := s.restore(ctx, m, head, ""); err != nil {
-				return err
-			}
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return fmt.Errorf("look at the end of a log: %w", err)
 		}
 	}
 	return nil

@@ -188,13 +188,13 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	last, at := uint64(r.int()), r.int()
-	h.hears(s, r.int())
+	last, at, now := uint64(r.int()), r.int(), r.int()
 	inbox := r.strings()
 	released = r.int()
 	if r.err != nil {
 		return nil, nil, 0, r.err
 	}
+	h.hears(s, now)
 	if at != c.when.UnixMilli() { // an earlier attempt succeeded, and its answer was lost
 		if _, h.chain, err = c.linkAudit(c.behind, timeOf(at)); err != nil {
 			return nil, nil, 0, err
@@ -247,11 +247,11 @@ func (s *Store) follow(ctx context.Context, h *held, c *change, call func(audit 
 			h.chain = next // after a refusal the next line is linked anew
 			return state, r, nil
 		}
-		h.hears(s, r.int())
-		head := r.text()
+		now, head := r.int(), r.text()
 		if h.chain, err = memory.ParseHead(head); err != nil || r.err != nil {
 			return 0, nil, errors.Join(err, r.err)
 		}
+		h.hears(s, now)
 	}
 	return 0, nil, errUnlinked
 }
@@ -284,7 +284,7 @@ func (s *Store) catchUp(ctx context.Context, h *held, head string, seq uint64) e
 // hears notes the server's clock.
 func (h *held) hears(s *Store, now int64) {
 	s.deadlines.tick(h.shard, now)
-	if at := timeOf(now); now > 0 && at.After(h.serverTime) {
+	if at := timeOf(now); at.After(h.serverTime) {
 		h.serverTime = at
 	}
 }
