@@ -72,6 +72,7 @@ const Flat = "flat"
 // Adapter is one bot in one workspace. All methods may be called concurrently.
 type Adapter struct {
 	*front.Front
+	*api.Eyes // of people whose messages let the bot search
 
 	o       Options
 	log     *slog.Logger
@@ -90,7 +91,6 @@ type Adapter struct {
 	changed bounded.Map[string, time.Time]       // when what changes there and back last did
 	parts   bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
 	shapes  *layout.Shapes
-	eyes    *api.Eyes // of people whose messages let the bot search
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -107,10 +107,10 @@ func New(o Options) (*Adapter, error) {
 		names: lately[named]{now: o.Now}, groups: lately[[]string]{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now},
 	}
 	a.app = api.New(o.Client(o.AppToken))
-	a.eyes = &api.Eyes{Web: a.web}
+	a.Eyes = &api.Eyes{Web: a.web}
 	a.sockets = &sockets{a: a, open: map[*session]time.Time{}}
 	a.Front = front.New(a, front.Options{
-		Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: layout.Roomy, Listens: a.sockets.ready,
+		Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: layout.Roomy, Listens: a.Ready,
 		Args: layout.Indented, Open: a.openForm, Trigger: o.Trigger,
 	})
 	return a, nil
@@ -129,11 +129,6 @@ func (o Options) withDefaults() Options {
 	}
 	o.Common = o.Common.WithDefaults()
 	return o
-}
-
-// Search finds messages of the workspace with the eyes of a person; see [api.Eyes].
-func (a *Adapter) Search(ctx context.Context, thread chat.ThreadID, eyes []chat.MessageRef, query string) ([]chat.Hit, error) {
-	return a.eyes.Search(ctx, thread, eyes, query)
 }
 
 // Client is how the Web API is called with a token.
@@ -173,7 +168,11 @@ func (a *Adapter) Run(ctx context.Context) error {
 
 // Ready says whether events arrive: a socket is open, and the look for what was
 // missed has begun.
-func (a *Adapter) Ready() bool { return a.sockets.ready() }
+func (a *Adapter) Ready() bool {
+	a.sockets.mu.Lock()
+	defer a.sockets.mu.Unlock()
+	return len(a.sockets.open) > 0 && a.sockets.begun.Load()
+}
 
 // Depth says how many calls wait for Slack's rate limits, by priority.
 func (a *Adapter) Depth() map[string]int { return a.web.Out.DepthByName() }
@@ -202,13 +201,8 @@ func (a *Adapter) mourn(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		_, err := a.web.Whoami(ctx, outbox.Approval)
-		if api.Fatal(err) {
+		if _, err := a.web.Whoami(ctx, outbox.Approval); api.Fatal(err) {
 			return fmt.Errorf("slack refuses the token: %w", err)
-		}
-		select { // what auth.test itself has put there
-		case <-a.web.Dead:
-		default:
 		}
 	}
 }

@@ -92,10 +92,10 @@ func (a *Adapter) meant(in api.Interaction) func(context.Context) error {
 }
 
 // clickOf reads what a button means.
-func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, error) {
+func (a *Adapter) clickOf(in api.Interaction, act slackgo.BlockAction) (front.Click, error) {
 	c := front.Click{
 		Verb: verbs[act.ActionID], Trigger: in.TriggerID, Thread: api.ThreadID(a.who().TeamID, in.Channel.ID, in.Container.Thread),
-		ID: strings.Join([]string{"slack:click", in.User.ID, act.ActionID, in.Channel.ID, in.Container.TS, act.TS}, ":"),
+		ID: strings.Join([]string{"slack:click", in.User.ID, act.ActionID, in.Channel.ID, in.Container.TS, act.ActionTs}, ":"),
 	}
 	said, on := in.About(act.Value)
 	switch c.Verb {
@@ -130,7 +130,7 @@ func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, erro
 
 // clicked has front handle a click. There is no time to look the person up before a form
 // opens, and the judge of votes does that itself.
-func (a *Adapter) clicked(ctx context.Context, in api.Interaction, act api.Action) error {
+func (a *Adapter) clicked(ctx context.Context, in api.Interaction, act slackgo.BlockAction) error {
 	c, err := a.clickOf(in, act)
 	if err != nil {
 		return err

@@ -123,7 +123,7 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 	m := a.convert(ctx, thread, ev)
 	m.From.Barred, m.From.Kind, m.Aside = from.Barred, from.Kind, to.aside
 	m.Outside = to.said.Outside
-	m.Eyes = a.o.Search && !m.Aside && !m.Outside && a.eyes.Open(ev, m.Ref)
+	m.Eyes = a.o.Search && !m.Aside && !m.Outside && a.Eyes.Open(ev, m.Ref)
 	opens := ev.TS == thread.Root
 	if opens {
 		a.titles.Put(thread, layout.Shorten(chat.Flat(m.Text), mostSessionTitle))

@@ -59,14 +59,6 @@ func (k *sockets) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// ready says whether events arrive: a socket is open, and the look for what was missed
-// has begun.
-func (k *sockets) ready() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.open) > 0 && k.begun.Load()
-}
-
 // silence is for how long a socket may be dead before that is noticed.
 func (k *sockets) silence() time.Duration { return 2 * k.a.o.PingInterval }
 
@@ -133,9 +125,7 @@ func (k *sockets) session(ctx context.Context, n int) (greeted bool, err error) 
 		k.a.o.Shared(int(k.conns.Load()) + 1)
 	}
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialWait}
-	dialling, cancel := context.WithTimeout(ctx, dialWait)
-	defer cancel()
-	conn, resp, err := dialer.DialContext(dialling, address, nil)
+	conn, resp, err := dialer.DialContext(ctx, address, nil)
 	if resp != nil {
 		defer func() { _ = resp.Body.Close() }()
 	}

@@ -58,8 +58,8 @@ func TestLastSocket(t *testing.T) {
 	}
 	for n, s := range all {
 		s.lost(t.Context())
-		if last := n == 1; a.Heard.Open() != last || k.ready() == last {
-			t.Errorf("after socket %d: noted %v, ready %v", n, a.Heard.Open(), k.ready())
+		if last := n == 1; a.Heard.Open() != last || a.Ready() == last {
+			t.Errorf("after socket %d: noted %v, ready %v", n, a.Heard.Open(), a.Ready())
 		}
 	}
 }

@@ -22,13 +22,10 @@ type Birth struct {
 // Born reads the birth of a store; zero where it has none.
 func Born(ctx context.Context, notes Notes) (b Birth, err error) {
 	raw, err := notes.Noted(ctx, NoteBirth)
+	if err == nil && len(raw) > 0 {
+		err = json.Unmarshal(raw, &b)
+	}
 	if err != nil {
-		return b, fmt.Errorf("read when the store was made: %w", err)
-	}
-	if len(raw) == 0 {
-		return b, nil
-	}
-	if err := json.Unmarshal(raw, &b); err != nil {
 		return b, fmt.Errorf("read when the store was made: %w", err)
 	}
 	return b, nil
@@ -37,10 +34,10 @@ func Born(ctx context.Context, notes Notes) (b Birth, err error) {
 // Bear notes a birth.
 func (b Birth) Bear(ctx context.Context, notes Notes) error {
 	raw, err := json.Marshal(b)
-	if err != nil {
-		return fmt.Errorf("write when the store was made: %w", err)
+	if err == nil {
+		err = notes.Note(ctx, NoteBirth, raw)
 	}
-	if err := notes.Note(ctx, NoteBirth, raw); err != nil {
+	if err != nil {
 		return fmt.Errorf("note when the store was made: %w", err)
 	}
 	return nil

@@ -34,7 +34,6 @@ type Heard struct {
 	known bool
 	noted time.Time // when the listing of marks began
 	again bool      // there was a gap since the look began
-	most  int       // threads that were listed last
 }
 
 // LookBack is how far a look goes back: as long as event ids are known. KnownFor is a
@@ -87,18 +86,17 @@ func (h *Heard) listAll(ctx context.Context) ([]chat.Watermark, error) {
 	}
 	at := h.now()
 	h.mu.Lock()
-	marks, known, room := h.marks, h.known, h.most
+	marks, known := h.marks, h.known
 	h.mu.Unlock()
 	if known {
 		return marks, nil
 	}
-	marks, err := h.since(ctx, at.Add(-h.back), room)
+	marks, err := h.since(ctx, at.Add(-h.back))
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.most = len(marks)
 	if !h.known {
 		h.marks, h.known, h.noted = marks, true, at
 	}
@@ -122,7 +120,7 @@ func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	if len(noted) >= mostHeard {
 		return slices.Clone(noted), nil
 	}
-	now, err := h.since(ctx, since, 0) // unknown threads were touched since
+	now, err := h.since(ctx, since) // unknown threads were touched since
 	if err != nil {
 		return now, err
 	}
@@ -163,9 +161,7 @@ func (h *Heard) Open() bool {
 }
 
 // since asks how far threads are heard that were touched since then, the latest first.
-// There will be about as many as room.
-func (h *Heard) since(ctx context.Context, then time.Time, room int) ([]chat.Watermark, error) {
-	marks := make([]chat.Watermark, 0, room)
+func (h *Heard) since(ctx context.Context, then time.Time) (marks []chat.Watermark, err error) {
 	for m, err := range h.list(ctx, h.platform, then, mostHeard) {
 		if err != nil {
 			return nil, fmt.Errorf("list threads: %w", err)

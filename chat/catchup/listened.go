@@ -81,10 +81,10 @@ func (l *Listened) Note(ctx context.Context) error {
 		return nil
 	}
 	raw, err := at.MarshalText()
-	if err != nil {
-		return fmt.Errorf("write a time: %w", err)
+	if err == nil {
+		err = l.notes.Note(ctx, l.name, raw)
 	}
-	if err := l.notes.Note(ctx, l.name, raw); err != nil {
+	if err != nil {
 		return fmt.Errorf("note up to when all was heard: %w", err)
 	}
 	l.mu.Lock()

@@ -131,7 +131,7 @@ var mayImport = map[string][]string{
 // mayKnow lists who may import a library of a platform, a provider or a store.
 // Their types stop there.
 var mayKnow = map[string][]string{
-	"github.com/slack-go/slack":              {"adapters/slack", "adapters/slack/layout", "adapters/slack/setup"},
+	"github.com/slack-go/slack":              {"adapters/slack", "adapters/slack/api", "adapters/slack/layout", "adapters/slack/setup"},
 	"github.com/bwmarrin/discordgo":          {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway", "adapters/discord/layout", "adapters/discord/people", "adapters/discord/setup"},
 	"github.com/sashabaranov/go-openai":      {"llm/openai"},
 	"github.com/redis/go-redis/v9":           {"memory/redis", "internal/redistest"},

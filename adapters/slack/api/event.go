@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	slackgo "github.com/slack-go/slack"
+
 	"nod/chat"
 	"nod/chat/form"
 )
@@ -113,25 +115,10 @@ type Interaction struct {
 			ID string `json:"block_id"`
 		} `json:"blocks"`
 		State struct {
-			Values map[string]map[string]struct {
-				Value   string   `json:"value"`
-				Option  *chosen  `json:"selected_option"`
-				Options []chosen `json:"selected_options"`
-			} `json:"values"`
+			Values map[string]map[string]slackgo.BlockAction `json:"values"`
 		} `json:"state"`
 	} `json:"view"`
-	Actions []Action `json:"actions"`
-}
-
-// Action is a button that somebody clicked.
-type Action struct {
-	ActionID string `json:"action_id"`
-	Value    string `json:"value"`
-	TS       string `json:"action_ts"`
-}
-
-type chosen struct {
-	Value string `json:"value"`
+	Actions []slackgo.BlockAction `json:"actions"`
 }
 
 // ErrMalformed is for events that can't be understood, and won't be when they
@@ -228,11 +215,8 @@ func (in Interaction) About(value string) (said, ts string) {
 func (in Interaction) Filled() (out []form.Filled) {
 	for _, b := range in.View.Blocks {
 		for _, v := range in.View.State.Values[b.ID] {
-			f := form.Filled{ID: b.ID, Value: v.Value}
-			if v.Option != nil {
-				f.Value = v.Option.Value
-			}
-			for _, o := range v.Options {
+			f := form.Filled{ID: b.ID, Value: chat.FirstOf(v.SelectedOption.Value, v.Value)}
+			for _, o := range v.SelectedOptions {
 				f.Value = o.Value
 			}
 			out = append(out, f)

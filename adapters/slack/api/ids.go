@@ -47,17 +47,19 @@ func IsDM(channel string) bool { return strings.HasPrefix(channel, "D") }
 // Event ids: whatever shares one of them is the same thing. A mention arrives
 // as two events that share the message's timestamp, and a message has been
 // seen twice under two timestamps that share the sender's own id.
-func eventKey(id string) string { return "slack:ev:" + id }
+func withEvent(id, key string) []string {
+	if id == "" {
+		return []string{key}
+	}
+	return []string{key, "slack:ev:" + id}
+}
 
 // MessageKey is the id of the event of a message.
 func MessageKey(channel, ts string) string { return "slack:msg:" + channel + ":" + ts }
 
 // MessageKeys lists the ids under which a message may come again.
 func MessageKeys(eventID string, ev Event) []string {
-	keys := []string{MessageKey(ev.Channel, ev.TS)}
-	if eventID != "" {
-		keys = append(keys, eventKey(eventID))
-	}
+	keys := withEvent(eventID, MessageKey(ev.Channel, ev.TS))
 	if ev.ClientMsgID != "" {
 		keys = append(keys, "slack:cmid:"+ev.ClientMsgID)
 	}
@@ -67,11 +69,7 @@ func MessageKeys(eventID string, ev Event) []string {
 // ChangeKeys lists the ids of something that happened to a message. The time
 // of the event tells a reaction from the same one put on again later.
 func ChangeKeys(eventID, what, channel, ts, when string) []string {
-	keys := []string{strings.Join([]string{"slack", what, channel, ts, when}, ":")}
-	if eventID != "" {
-		keys = append(keys, eventKey(eventID))
-	}
-	return keys
+	return withEvent(eventID, strings.Join([]string{"slack", what, channel, ts, when}, ":"))
 }
 
 // SentAt reads a timestamp: seconds and microseconds. What is none gives the

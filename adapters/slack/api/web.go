@@ -85,7 +85,7 @@ func (w *Client) Call(ctx context.Context, r Request) error {
 				return nil
 			}
 			err := w.once(ctx, r)
-			if Dead(err) {
+			if Dead(err) && r.Method != whoami {
 				select {
 				case w.Dead <- struct{}{}:
 				default:
@@ -235,10 +235,13 @@ type Whoami struct {
 	Scopes     []string `json:"-"`
 }
 
+// whoami is also what is asked again after a refusal of the token.
+const whoami = "auth.test"
+
 // Whoami asks who the token belongs to.
 func (w *Client) Whoami(ctx context.Context, p outbox.Priority) (Whoami, error) {
 	var who Whoami
-	err := w.Call(ctx, Request{Method: "auth.test", Args: url.Values{}, Priority: p, Answer: &who, header: func(h http.Header) {
+	err := w.Call(ctx, Request{Method: whoami, Args: url.Values{}, Priority: p, Answer: &who, header: func(h http.Header) {
 		who.Scopes = strings.FieldsFunc(h.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 	}})
 	if err == nil && (who.TeamID == "" || who.UserID == "") {
