@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
@@ -88,7 +89,7 @@ func (a *Adapter) user(ctx context.Context, id string) (named, error) {
 		return named{}, errors.New("look a user up: no id")
 	}
 	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, time.Duration, error) {
-		var u account
+		var u slackgo.User
 		err := a.web.Call(ctx, api.Request{Method: "users.info", Args: url.Values{"user": {id}}, Priority: outbox.Answer, Answer: &u, Field: "user"})
 		stays, err := nameless(err)
 		return a.judge(u), stays, err

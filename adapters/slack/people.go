@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/front"
@@ -24,38 +26,19 @@ const (
 	trustAllow  = "allow"  // they are like everybody else
 )
 
-// account is what users.info tells of somebody, as far as it matters.
-type account struct {
-	Name       string `json:"name"`
-	Real       string `json:"real_name"`
-	Team       string `json:"team_id"`
-	Bot        bool   `json:"is_bot"`
-	Zone       string `json:"tz"`
-	Deleted    bool   `json:"deleted"`
-	Stranger   bool   `json:"is_stranger"`
-	Guest      bool   `json:"is_restricted"`
-	OneChannel bool   `json:"is_ultra_restricted"`
-	Profile    struct {
-		Display string `json:"display_name"`
-	} `json:"profile"`
-	Enterprise struct {
-		ID string `json:"enterprise_id"`
-	} `json:"enterprise_user"`
-}
-
 // judge says who an account is of, whether they are heard, and why they may not decide.
 // Colleagues of other workspaces of the same Enterprise Grid organisation are colleagues.
-func (a *Adapter) judge(u account) named {
+func (a *Adapter) judge(u slackgo.User) named {
 	w := a.who()
-	ours := w.TeamID != "" && u.Team == w.TeamID || w.Enterprise != "" && u.Enterprise.ID == w.Enterprise
-	k := named{User: chat.User{Name: chat.Flat(chat.FirstOf(u.Profile.Display, u.Real, u.Name)), Bot: u.Bot}, zone: u.Zone}
+	ours := w.TeamID != "" && u.TeamID == w.TeamID || w.EnterpriseID != "" && u.Enterprise.EnterpriseID == w.EnterpriseID
+	k := named{User: chat.User{Name: chat.Flat(chat.FirstOf(u.Profile.DisplayName, u.RealName, u.Name)), Bot: u.IsBot}, zone: u.TZ}
 	word, why := trustAllow, ""
 	switch {
-	case u.Deleted || u.Team == "" && !ours: // Slack does not show it
+	case u.Deleted || u.TeamID == "" && !ours: // Slack does not show it
 		word, why = trustIgnore, "Slack does not know this account, or no longer"
-	case u.Stranger || !ours:
+	case u.IsStranger || !ours:
 		k.Kind, word, why = "other organisation", a.o.External, "people of other organisations may not decide here"
-	case u.Guest || u.OneChannel:
+	case u.IsRestricted || u.IsUltraRestricted:
 		k.Kind, word, why = "guest", a.o.Guests, "guests may not decide here"
 	}
 	if k.heard = word == trustAsk || word == trustAllow; word != trustAllow {

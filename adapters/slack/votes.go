@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	slackgo "github.com/slack-go/slack"
+
 	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
@@ -15,12 +17,9 @@ import (
 
 // standing is what reactions.get says of a message.
 type standing struct {
-	Text      string          `json:"text"`
-	Blocks    json.RawMessage `json:"blocks"`
-	Reactions []struct {
-		Name  string   `json:"name"`
-		Users []string `json:"users"`
-	} `json:"reactions"`
+	Text      string                 `json:"text"`
+	Blocks    json.RawMessage        `json:"blocks"`
+	Reactions []slackgo.ItemReaction `json:"reactions"`
 }
 
 // stands looks at a message, with all who reacted.

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"nod/chat/intake"
 	"nod/chat/outbox"
 )
@@ -222,17 +224,10 @@ func Code(err error) string {
 	return ""
 }
 
-// Whoami is what auth.test says.
+// Whoami is what auth.test says, also of what the token may do.
 type Whoami struct {
-	URL    string `json:"url"`
-	Team   string `json:"team"`
-	User   string `json:"user"`
-	TeamID string `json:"team_id"`
-	UserID string `json:"user_id"`
-	BotID  string `json:"bot_id"`
-	// Enterprise is the Grid organisation that the workspace belongs to.
-	Enterprise string   `json:"enterprise_id"`
-	Scopes     []string `json:"-"`
+	slackgo.AuthTestResponse
+	Scopes []string `json:"-"`
 }
 
 // whoami is also what is asked again after a refusal of the token.
