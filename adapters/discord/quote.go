@@ -66,31 +66,9 @@ func (a *Adapter) cite(out []chat.Quote, from chat.User, m api.Message, text str
 	return out
 }
 
-// embed is what nod reads of one
-// (https://discord.com/developers/docs/resources/message#embed-object).
-type embed struct {
-	Type   string `json:"type"`
-	URL    string `json:"url"`
-	Title  string `json:"title"`
-	Text   string `json:"description"`
-	Author struct {
-		Name string `json:"name"`
-	} `json:"author"`
-	Fields []struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	} `json:"fields"`
-	Footer struct {
-		Text string `json:"text"`
-	} `json:"footer"`
-}
-
-// richEmbed is the type of those that are written; the others are previews of links.
-const richEmbed = "rich"
-
 // framedIn is the text of a message's embeds and of its cards. Of a person's message, and
-// of one that has its link, an embed is the preview of that. Whoever wrote a message
-// that is forwarded Discord doesn't tell.
+// of one that has its link, an embed is the preview of that; no
+// preview is rich. Whoever wrote a message that is forwarded Discord doesn't tell.
 func framedIn(m api.Message) string {
 	if by := m.Author; by != nil && !by.Bot && m.WebhookID == "" {
 		return ""
@@ -99,10 +77,10 @@ func framedIn(m api.Message) string {
 	_ = json.Unmarshal(m.Embeds, &embeds) // none, if they are no list
 	var parts []string
 	for _, raw := range embeds {
-		var e embed
-		preview := json.Unmarshal(raw, &e) != nil || e.Type != richEmbed || e.URL != "" && strings.Contains(m.Content, e.URL)
+		var e discordgo.MessageEmbed
+		preview := json.Unmarshal(raw, &e) != nil || e.Type != discordgo.EmbedTypeRich || e.URL != "" && strings.Contains(m.Content, e.URL)
 		if !preview {
-			parts = append(parts, e.says()...)
+			parts = append(parts, saidIn(e)...)
 		}
 	}
 	for _, c := range m.Shown() {
@@ -116,12 +94,18 @@ func framedIn(m api.Message) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n")
 }
 
-func (e embed) says() []string {
-	lines := []string{e.Author.Name, e.Title, e.URL, e.Text}
+func saidIn(e discordgo.MessageEmbed) (lines []string) {
+	if e.Author != nil {
+		lines = append(lines, e.Author.Name)
+	}
+	lines = append(lines, e.Title, e.URL, e.Description)
 	for _, f := range e.Fields {
 		lines = append(lines, f.Name+": "+f.Value)
 	}
-	return append(lines, e.Footer.Text)
+	if e.Footer != nil {
+		lines = append(lines, e.Footer.Text)
+	}
+	return lines
 }
 
 // Kinds of components that show a text or lead to a page.
