@@ -3,22 +3,20 @@ package api
 import (
 	"fmt"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nod/chat"
 )
 
 // Application is the app that the bot belongs to
 // (https://discord.com/developers/docs/resources/application).
 type Application struct {
-	ID     string `json:"id"`
-	Flags  int    `json:"flags"`
-	Public *bool  `json:"bot_public"`
-	Owner  User   `json:"owner"`
-	Team   *struct {
-		Members []struct {
-			User User `json:"user"`
-		} `json:"members"`
-	} `json:"team"`
-	Endpoint string `json:"interactions_endpoint_url"`
+	ID       string          `json:"id"`
+	Flags    int             `json:"flags"`
+	Public   *bool           `json:"bot_public"`
+	Owner    User            `json:"owner"`
+	Team     *discordgo.Team `json:"team"`
+	Endpoint string          `json:"interactions_endpoint_url"`
 }
 
 // Flags of an application that has the Message Content Intent or the Server Members

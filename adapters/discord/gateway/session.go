@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"nod/chat/retry"
@@ -42,8 +43,7 @@ const (
 
 // name is that of a shard's bookmark.
 func (s *shard) name() string {
-	raw, _ := json.Marshal([]int{s.n, s.of}) // numbers can be written
-	return "discord session " + string(raw)
+	return fmt.Sprintf("discord session [%d,%d]", s.n, s.of)
 }
 
 // recall takes up the session of a process that is gone. One that another process
@@ -116,10 +116,7 @@ func (s *shard) note(ctx context.Context, closed bool) {
 	s.beats++
 	b.Beat = s.beats
 	s.g.Owe(&b)
-	raw, err := json.Marshal(b)
-	if err != nil {
-		return
-	}
+	raw, _ := json.Marshal(b) // it can always be written
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
 	if err := s.g.o.Notes.Note(ctx, s.name(), raw); err != nil && !errors.Is(err, context.Canceled) {

@@ -59,9 +59,6 @@ type payload struct {
 	Type string          `json:"t"`
 }
 
-// errMalformed is for frames that can't be understood.
-var errMalformed = errors.New("malformed frame")
-
 type conn struct {
 	ws    *websocket.Conn
 	acked atomic.Bool // the last heartbeat was
@@ -119,7 +116,7 @@ func (c *conn) hello() (time.Duration, error) {
 		return 0, errReconnect
 	}
 	if p.Op != opHello || json.Unmarshal(p.Data, &h) != nil || h.Interval < 1 {
-		return 0, fmt.Errorf("%w: no hello", errMalformed)
+		return 0, errors.New("read the gateway: no hello")
 	}
 	_ = c.ws.SetReadDeadline(time.Time{})
 	return time.Duration(h.Interval) * time.Millisecond, nil
@@ -127,17 +124,13 @@ func (c *conn) hello() (time.Duration, error) {
 
 func (c *conn) next() (payload, error) {
 	var p payload
-	_, data, err := c.ws.ReadMessage()
-	if err != nil {
+	if err := c.ws.ReadJSON(&p); err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.why != nil {
 			return p, c.why
 		}
 		return p, fmt.Errorf("read the gateway: %w", err)
-	}
-	if err := json.Unmarshal(data, &p); err != nil {
-		return p, fmt.Errorf("read the gateway: %w: frame", errMalformed)
 	}
 	if p.Seq != nil {
 		c.seq.Store(*p.Seq)
@@ -146,17 +139,13 @@ func (c *conn) next() (payload, error) {
 }
 
 func (c *conn) send(op int, data any) error {
-	raw, err := json.Marshal(map[string]any{"op": op, "d": data})
-	if err != nil {
-		return fmt.Errorf("write the gateway: %w", err)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.why != nil {
 		return c.why
 	}
 	_ = c.ws.SetWriteDeadline(time.Now().Add(writeTimeout))
-	if err := c.ws.WriteMessage(websocket.TextMessage, raw); err != nil {
+	if err := c.ws.WriteJSON(map[string]any{"op": op, "d": data}); err != nil {
 		return fmt.Errorf("write the gateway: %w", err)
 	}
 	return nil

@@ -170,7 +170,7 @@ func (p *People) owns(user string) bool {
 		return user != "" && user == app.Owner.ID
 	}
 	for _, m := range app.Team.Members {
-		if user != "" && m.User.ID == user {
+		if user != "" && m.User != nil && m.User.ID == user {
 			return true
 		}
 	}
