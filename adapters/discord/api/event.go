@@ -18,7 +18,7 @@ import (
 // fields and leaves out others, so nothing is required, and what may have any
 // shape stays raw.
 
-// Objects as discordgo has them: accounts, members of guilds, files of messages, emoji,
+// User and the others are as discordgo has them: accounts, members of guilds, files, emoji,
 // channels and threads, and what a role or a person may do in one besides what the guild says.
 type (
 	User       = discordgo.User
