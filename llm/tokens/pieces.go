@@ -7,18 +7,18 @@ import (
 )
 
 // A text is cut into pieces before it is encoded, and no token crosses the end of a
-// piece. OpenAI publishes a regular expression for the pieces of each table. These
-// functions are the expressions written out: every prompt goes through them, and a
-// regexp engine takes many times as long.
+// piece. OpenAI publishes a regular expression for the pieces. These functions are the
+// expression written out: every prompt goes through them, and a regexp engine takes many
+// times as long.
 //
 // Each gives the length of its piece at the start of a text; 0: there is none.
 
-// endO200k ends a piece of
+// endPiece ends a piece of
 //
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
-func endO200k(text string) int {
+func endPiece(text string) int {
 	first := lead(text)
 	end := after(text, first, word)
 	if end == 0 { // a mark may lead a word, and may be of one
@@ -30,21 +30,7 @@ func endO200k(text string) int {
 	if end > 0 {
 		return end + contraction(text[end:])
 	}
-	return endNonWord(text, "\r\n/")
-}
-
-// endCl100k ends a piece of
-//
-//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+
-//	|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-func endCl100k(text string) int {
-	if end := contraction(text); end > 0 {
-		return end
-	}
-	if end := after(text, lead(text), func(s string) int { return runLength(s, unicode.IsLetter) }); end > 0 {
-		return end
-	}
-	return endNonWord(text, "\r\n")
+	return endNonWord(text)
 }
 
 // after ends the part behind the first bytes of a text.
@@ -122,13 +108,13 @@ func contraction(text string) int {
 // endNonWord ends a piece that is no word: up to three digits, signs with the line ends
 // behind them, or space. Of space before something else it leaves the last character,
 // since that leads the next piece.
-func endNonWord(text, tail string) int {
+func endNonWord(text string) int {
 	if end := digits(text); end > 0 {
 		return end
 	}
 	blank := len(text) - len(strings.TrimPrefix(text, " "))
 	if end := after(text, blank, func(s string) int { return runLength(s, isSign) }); end > 0 {
-		return end + len(text[end:]) - len(strings.TrimLeft(text[end:], tail))
+		return end + len(text[end:]) - len(strings.TrimLeft(text[end:], "\r\n/"))
 	}
 	space := runLength(text, unicode.IsSpace)
 	if line := strings.LastIndexAny(text[:space], "\r\n"); line >= 0 {

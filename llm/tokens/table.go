@@ -2,32 +2,26 @@ package tokens
 
 import (
 	"container/heap"
-	_ "embed" // for the tables
+	_ "embed" // for the table
 	"hash/maphash"
 	"sync"
 )
 
-// The tables are OpenAI's o200k_base and cl100k_base (MIT licence), as
-// TestTables writes them: each token behind one byte with its length, in the order of
-// their ranks.
+// o200kBase is OpenAI's o200k_base (MIT licence), as TestTable writes it: each token
+// behind one byte with its length, in the order of their ranks.
 //
-// The program holds them neither packed nor as Go's maps, so the system reads only the
+// The program holds it neither packed nor as Go's maps, so the system reads only the
 // needed parts from the file, and none is on the heap.
-var (
-	//go:embed o200k_base.bin
-	o200kBase string
-	//go:embed cl100k_base.bin
-	cl100kBase string
+//
+//go:embed o200k_base.bin
+var o200kBase string
 
-	o200k  = sync.OnceValue(func() *table { return index(o200kBase, endO200k) })
-	cl100k = sync.OnceValue(func() *table { return index(cl100kBase, endCl100k) })
-)
+var o200k = sync.OnceValue(func() *table { return index(o200kBase) })
 
-// table is a tokenizer: its rule for pieces, and its tokens. A token's rank is its
-// place in the data, which has the same order as the published ranks.
+// table finds the tokens. A rank is a place in the data, which has the same order as the
+// published ranks.
 type table struct {
 	data  string
-	end   func(text string) int // of the first piece of a text
 	seed  maphash.Seed
 	slots []uint32 // where a token is, by the hash of it; 0 says nowhere
 }
@@ -35,7 +29,7 @@ type table struct {
 const unknown = ^uint32(0)
 
 // index notes where each token is. It takes some milliseconds.
-func index(data string, end func(string) int) *table {
+func index(data string) *table {
 	n := 0
 	for at := 0; at < len(data); at += 1 + int(data[at]) {
 		n++
@@ -44,7 +38,7 @@ func index(data string, end func(string) int) *table {
 	for size < n+n/8 {
 		size *= 2
 	}
-	t := &table{data: data, end: end, seed: maphash.MakeSeed(), slots: make([]uint32, size)}
+	t := &table{data: data, seed: maphash.MakeSeed(), slots: make([]uint32, size)}
 	for at := 0; at < len(data); at += 1 + int(data[at]) {
 		slot := t.slot(t.token(uint32(at)))
 		for t.slots[slot] != 0 {
@@ -75,7 +69,7 @@ func (t *table) rank(s string) uint32 {
 func (t *table) count(text string) int {
 	n := 0
 	for text != "" {
-		end := t.end(text)
+		end := endPiece(text)
 		if t.rank(text[:end]) != unknown {
 			n++
 		} else {

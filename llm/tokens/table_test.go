@@ -11,58 +11,37 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-var update = flag.Bool("update", false, "write the tables anew")
+var update = flag.Bool("update", false, "write the table anew")
 
-// both are the tables, each with the expression that is published for it, and
-// beside the library that it has to merge like: that one holds its tables as Go's
-// maps, which is too much to carry in the program.
-var both = []struct {
-	name    string
-	table   func() *table
-	pieces  string
-	library func() *codec.Codec
-}{
-	{
-		"o200k_base", o200k,
-		`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
-			`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
-			`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
-		codec.NewO200kBase,
-	},
-	{
-		"cl100k_base", cl100k,
-		`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+` +
-			`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
-		codec.NewCl100kBase,
-	},
-}
+// pieces is the expression that is published for the table.
+const pieces = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
+	`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
+	`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
-// The files hold the library's tokens, in the order of their ranks.
-func TestTables(t *testing.T) {
-	for _, one := range both {
-		library := one.library()
-		var want strings.Builder
-		for id, missed := uint(0), 0; missed < 1000; id++ { // the numbers have gaps
-			token, err := library.Decode([]uint{id})
-			if err != nil {
-				missed++
-				continue
-			}
-			if missed = 0; len(token) > 255 {
-				t.Fatalf("a token of %d bytes", len(token))
-			}
-			want.WriteByte(byte(len(token)))
-			want.WriteString(token)
+// The file holds the library's tokens, in the order of their ranks.
+func TestTable(t *testing.T) {
+	library := codec.NewO200kBase()
+	var want strings.Builder
+	for id, missed := uint(0), 0; missed < 1000; id++ { // the numbers have gaps
+		token, err := library.Decode([]uint{id})
+		if err != nil {
+			missed++
+			continue
 		}
-		file := one.name + ".bin"
-		if *update {
-			if err := os.WriteFile(file, []byte(want.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
+		if missed = 0; len(token) > 255 {
+			t.Fatalf("a token of %d bytes", len(token))
 		}
-		if have, err := os.ReadFile(file); err != nil || string(have) != want.String() {
-			t.Errorf("%s is not what the library has (%v): go test ./llm/tokens -update", file, err)
+		want.WriteByte(byte(len(token)))
+		want.WriteString(token)
+	}
+	const file = "o200k_base.bin"
+	if *update {
+		if err := os.WriteFile(file, []byte(want.String()), 0o600); err != nil {
+			t.Fatal(err)
 		}
+	}
+	if have, err := os.ReadFile(file); err != nil || string(have) != want.String() {
+		t.Errorf("%s is not what the library has (%v): go test ./llm/tokens -update", file, err)
 	}
 }
 
@@ -109,34 +88,27 @@ func FuzzCounts(f *testing.F) {
 
 // comparer gives what counts a text both ways.
 func comparer() func(t *testing.T, text string) {
-	var cuts []*regexp2.Regexp
-	var libraries []*codec.Codec
-	for _, one := range both {
-		// In a group, since the library brings an engine of its own for exactly these
-		// expressions, and they are to be read by the general one.
-		cuts = append(cuts, regexp2.MustCompile("(?:"+one.pieces+")", regexp2.None))
-		libraries = append(libraries, one.library())
-	}
+	// In a group, since the library brings an engine of its own for exactly this
+	// expression, and it is to be read by the general one.
+	cut, library := regexp2.MustCompile("(?:"+pieces+")", regexp2.None), codec.NewO200kBase()
 	return func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
-		for i, one := range both {
-			total := 0
-			m, err := cuts[i].FindStringMatch(text)
-			for at := 0; at < len(text); m, err = cuts[i].FindNextMatch(m) {
-				piece := text[at:]
-				piece = piece[:one.table().end(piece)]
-				if err != nil || m == nil || m.String() != piece {
-					t.Fatalf("%s: a piece %q of %.60q, want %v", one.name, piece, text, m)
-				}
-				have := one.table().count(piece)
-				if want, err := libraries[i].Count(piece); err != nil || have != want && !slips(piece) {
-					t.Errorf("%s: %d tokens of the piece %.60q, want %d", one.name, have, piece, want)
-				}
-				total, at = total+have, at+len(piece)
+		total := 0
+		m, err := cut.FindStringMatch(text)
+		for at := 0; at < len(text); m, err = cut.FindNextMatch(m) {
+			piece := text[at:]
+			piece = piece[:endPiece(piece)]
+			if err != nil || m == nil || m.String() != piece {
+				t.Fatalf("a piece %q of %.60q, want %v", piece, text, m)
 			}
-			if n := one.table().count(text); n != total {
-				t.Errorf("%s: %d tokens of %.60q, want %d", one.name, n, text, total)
+			have := o200k().count(piece)
+			if want, err := library.Count(piece); err != nil || have != want && !slips(piece) {
+				t.Errorf("%d tokens of the piece %.60q, want %d", have, piece, want)
 			}
+			total, at = total+have, at+len(piece)
+		}
+		if n := o200k().count(text); n != total {
+			t.Errorf("%d tokens of %.60q, want %d", n, text, total)
 		}
 	}
 }
@@ -173,6 +145,6 @@ func BenchmarkCount(b *testing.B) {
 // BenchmarkIndex measures the first count, which builds the index.
 func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
-		index(o200kBase, endO200k)
+		index(o200kBase)
 	}
 }

@@ -1,5 +1,5 @@
 // Package tokens counts tokens as a model's tokenizer does: a text is cut into
-// pieces, and the bytes of a piece are merged into tokens by a table. A table is
+// pieces, and the bytes of a piece are merged into tokens by a table. The table is
 // made ready at the first count, which takes some milliseconds. It imports nothing
 // of nod.
 package tokens
@@ -14,7 +14,6 @@ import (
 // Counter counts for one model. It is safe for concurrent use and remembers
 // its latest counts, since a prompt is counted again at every call.
 type Counter struct {
-	table func() *table
 	share float64 // tokens of the model for one of the table
 
 	mu    sync.Mutex
@@ -30,13 +29,9 @@ const cacheBytes = 4 << 20
 
 // New returns a counter for the model of that name.
 func New(model string) *Counter {
-	c := &Counter{table: o200k, share: 1, known: map[string]int{}}
-	switch {
-	case oneOf(model, present):
-	case model == "gpt-4" || oneOf(model, older):
-		c.table = cl100k
-	default:
-		c.share = unknownShare
+	c := &Counter{share: unknownShare, known: map[string]int{}}
+	if slices.ContainsFunc(present, func(begins string) bool { return strings.HasPrefix(model, begins) }) {
+		c.share = 1
 	}
 	return c
 }
@@ -64,16 +59,8 @@ func (c *Counter) Count(text string) int {
 }
 
 func (c *Counter) count(text string) int {
-	return int(math.Ceil(float64(c.table().count(text)) * c.share))
+	return int(math.Ceil(float64(o200k().count(text)) * c.share))
 }
 
-// older are the models, by how their names begin, whose tokenizer is not the
-// present one.
-var (
-	older   = []string{"gpt-4-", "gpt-3.5", "gpt-35", "ft:gpt-4", "ft:gpt-3.5", "davinci-002", "babbage-002", "text-embedding-ada"}
-	present = []string{"gpt-4o", "gpt-4.", "gpt-5", "chatgpt-", "o1", "o3", "o4", "ft:gpt-4o", "ft:gpt-4."}
-)
-
-func oneOf(model string, beginnings []string) bool {
-	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(model, b) })
-}
+// present are the models, by how their names begin, whose tokenizer the table is.
+var present = []string{"gpt-4o", "gpt-4.", "gpt-5", "chatgpt-", "o1", "o3", "o4", "ft:gpt-4o", "ft:gpt-4."}
