@@ -19,6 +19,9 @@ type Log struct {
 
 	claim  Claim
 	silent map[string]time.Duration
+
+	first uint64 // Seq of the first entry
+	n     int    // how many there are
 }
 
 // Claim is what a decision knows beside the log.
@@ -52,8 +55,29 @@ func NewLog(entries []memory.Entry, c Claim) *Log {
 	return l
 }
 
+// Resume goes on with a log under another claim. The entries begin with those that were
+// read before; false when they do not.
+func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
+	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.Thread.Last {
+		return false
+	}
+	l.claim, l.silent, l.Book = c, nil, nil
+	l.Thread.Unbind()
+	l.Append(entries[l.n:]...)
+	return true
+}
+
+// Equal says whether another log comes to the same thread. Tests and checks call it.
+func (l *Log) Equal(other *Log) bool {
+	return l.first == other.first && l.n == other.n && l.Thread.Equal(other.Thread)
+}
+
 // Append adds entries that were committed, or arrived.
 func (l *Log) Append(entries ...memory.Entry) {
+	if l.n == 0 && len(entries) > 0 {
+		l.first = entries[0].Seq
+	}
+	l.n += len(entries)
 	l.Book = l.claim.Facts
 	for _, e := range entries {
 		l.Thread.Add(e)

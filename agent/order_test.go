@@ -227,7 +227,7 @@ func (c *crowd) stirs() {
 func (c *crowd) still() *crowd {
 	at, s := *c, *c.sim
 	at.sim, s.entries, s.groups, s.crash = &s, slices.Clone(s.entries), maps.Clone(s.groups), newSim(nil).crash
-	s.would, s.texts = at.wouldDo, nil
+	s.would, s.texts, s.held = at.wouldDo, nil, nil
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "over"} }
 	return &at
 }

@@ -23,6 +23,7 @@ import (
 type sim struct {
 	agent   *agent.Agent
 	entries []memory.Entry
+	held    *agent.Log // as it was read last
 	base    int
 	claimed uint64
 	life    int // counts the processes
@@ -61,11 +62,15 @@ func (s *sim) add(bodies ...memory.Body) {
 	}
 }
 
-// log is what a store loads: the entries from the base on.
+// log is what a store loads: the entries from the base on. As in agent/run, a log that was
+// read before goes on, and only a new process, or one of a trim, reads it from its beginning.
 func (s *sim) log() *agent.Log {
-	log := agent.NewLog(s.entries[s.base:], agent.Claim{Since: s.claimed, Self: fmt.Sprint("p", s.life), Now: s.now})
-	log.Book = &s.book
-	return log
+	entries, claim := s.entries[s.base:], agent.Claim{Since: s.claimed, Self: fmt.Sprint("p", s.life), Now: s.now}
+	if s.held == nil || !s.held.Resume(entries, claim) {
+		s.held = agent.NewLog(entries, claim)
+	}
+	s.held.Book = &s.book
+	return s.held
 }
 
 func (s *sim) says(who, text string) {
@@ -152,7 +157,7 @@ func (s *sim) shows(p chat.Post) {
 }
 
 // die has another process go on, which knows that this one is gone.
-func (s *sim) die() { s.claimed, s.life = uint64(len(s.entries)+1), s.life+1 }
+func (s *sim) die() { s.claimed, s.life, s.held = uint64(len(s.entries)+1), s.life+1, nil }
 
 func (s *sim) perform(act do.Action) {
 	switch act := act.(type) {

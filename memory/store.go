@@ -145,6 +145,12 @@ type Run struct {
 	// right before it sends something that must not be sent twice.
 	Doubt func() bool
 
+	// Kept is the value that the thread's last run left here, if that was in this
+	// process and Log continues where that run saw its end; nil otherwise. Before
+	// Finish a run may leave here a value computed from Log. The store keeps it in
+	// memory as long as it remembers the log.
+	Kept any
+
 	// Held belongs to the store that made the run.
 	Held any
 }

@@ -1,5 +1,9 @@
 package memory
 
+// BareKept is the assumed size of a Run's Kept, in bytes an entry. Its texts are
+// shared with the log.
+const BareKept = 256
+
 // Weigh estimates the bytes of a log in memory: its texts, and a fixed size for each
 // entry.
 func Weigh(log []Entry) int {

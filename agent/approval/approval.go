@@ -157,7 +157,11 @@ func excludes(c *thread.Call, who chat.UserID) bool {
 // Bound names what an approval is bound to: the tool with its definition, exactly these
 // arguments, and the outcome of the preview. The digest is keyed, since it stands in logs,
 // and most calls could be guessed.
-func (k Case) Bound(c *thread.Call) string { return k.digestAs(c, k.defined(c.Tool)) }
+func (k Case) Bound(c *thread.Call) string {
+	return c.Bind(k.digest)
+}
+
+func (k Case) digest(c *thread.Call) string { return k.digestAs(c, k.defined(c.Tool)) }
 
 // digestAs is the digest of a call whose tool was so defined.
 func (k Case) digestAs(c *thread.Call, defined string) string {

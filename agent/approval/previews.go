@@ -100,7 +100,7 @@ func (k Case) outdated(c *thread.Call, number int) memory.Asked {
 	next.Preview.Bound = c.Preview.Check
 	_, why := k.Taint.Risk(tool, c)
 	a := k.ask(c, tool, number)
-	a.Digest, a.Changed = k.Bound(&next), true
+	a.Digest, a.Changed = k.digest(&next), true
 	changed := "The preview changed since this was allowed for a while, so it asks."
 	if c.Asked != nil {
 		changed, a.Again = "The preview changed since this was approved, so it asks anew.", c.Asked.Again+1

@@ -96,7 +96,7 @@ func (d *driver) leave() {
 
 // drive begins one action after the other until the thread is let go.
 func (d *driver) drive() error {
-	d.log = agent.NewLog(d.held.Log, d.claim())
+	d.log = d.read()
 	d.showWork()
 	d.questions.hear(d.log)
 	for !d.released {
@@ -129,6 +129,16 @@ func (d *driver) drive() error {
 		}
 	}
 	return nil
+}
+
+// read reads the log; of a long one only the part that is new to this process.
+func (d *driver) read() *agent.Log {
+	log, ok := d.held.Kept.(*agent.Log)
+	d.held.Kept = nil
+	if ok && log.Resume(d.held.Log, d.claim()) {
+		return log
+	}
+	return agent.NewLog(d.held.Log, d.claim())
 }
 
 func (d *driver) claim() agent.Claim {
@@ -268,6 +278,9 @@ func (d *driver) rest(act do.Action) error {
 	w, waits := act.(do.Wait)
 	if waits && len(d.works) == 0 {
 		d.drawSteps(true)
+		if len(d.held.Log) > d.ReadAgain {
+			d.held.Kept = d.log
+		}
 		return d.write(&w)
 	}
 	d.until = w.Until
@@ -327,9 +340,10 @@ func (d *driver) commit(bodies ...memory.Body) error {
 	return d.write(d.last(bodies), bodies...)
 }
 
-// last says how long to wait once the bodies end a turn; nil if more is to do.
+// last says how long to wait once the bodies end a turn; nil if more is to do. It does
+// not read a long log again.
 func (d *driver) last(bodies []memory.Body) *do.Wait {
-	if d.mail || len(d.works) > 0 || !slices.ContainsFunc(bodies, ends) {
+	if d.mail || len(d.works) > 0 || len(d.held.Log) > d.ReadAgain || !slices.ContainsFunc(bodies, ends) {
 		return nil
 	}
 	log := agent.NewLog(d.held.Log, d.claim())
@@ -362,13 +376,17 @@ func (d *driver) write(rest *do.Wait, bodies ...memory.Body) error {
 		d.released = err == nil && !more
 		return err
 	})
+	kept := d.held.Kept != nil
+	d.held.Kept = nil
 	if err != nil {
 		return err
 	}
 	d.unschedule(bodies)
 	own := d.held.Log[from : from+len(bodies)]
-	d.log.Append(d.held.Log[from:]...)
-	d.questions.hear(d.log)
+	if !d.released || !kept { // otherwise the next claimer may have it by now
+		d.log.Append(d.held.Log[from:]...)
+		d.questions.hear(d.log)
+	}
 	d.pending, d.mail, d.decided = nil, false, nil
 	if rest != nil && !d.released {
 		d.showWork()

@@ -61,6 +61,9 @@ type Runner struct {
 	Effects *Effects
 	// Most limits the held threads, those that wait for a model included.
 	Most int
+	// ReadAgain is the longest log that each claim reads from the start. A longer one
+	// is kept in its read form, as long as the store remembers it.
+	ReadAgain int
 
 	next    func(*agent.Log) do.Action      // in place of the Agent's Next; nil: that one
 	proofs  bounded.Map[string, bool]       // of cards, see [driver.prove]
@@ -82,6 +85,8 @@ type Runner struct {
 const (
 	DefaultGrace = 20 * time.Second
 	DefaultMost  = 10_000
+
+	DefaultReadAgain = 100
 )
 
 // Run claims and drives threads until ctx is done. Then it begins nothing more, ends
@@ -146,6 +151,9 @@ func (r *Runner) defaults() {
 	}
 	if r.Most <= 0 {
 		r.Most = DefaultMost
+	}
+	if r.ReadAgain <= 0 {
+		r.ReadAgain = DefaultReadAgain
 	}
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)

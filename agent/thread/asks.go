@@ -163,7 +163,7 @@ func (s *Thread) takeChanged(b memory.Changed) {
 	for _, k := range c.Copies.Cards {
 		k.shownIn = 0
 	}
-	c.Edits.Was = append(c.Edits.Was, c.Digest())
+	c.Edits.Was, c.digest, c.bound = append(c.Edits.Was, c.Digest()), "", ""
 	c.Edits.Made = append(c.Edits.Made, b)
 	c.Args = b.Args
 	c.Preview.Bound = c.Preview.ByArgs[c.Digest()]

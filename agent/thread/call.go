@@ -27,6 +27,9 @@ type Call struct {
 	Run     Run
 	Use     Use
 	Preview Previews
+
+	bound  string // see [Call.Bind]
+	digest string // of tool and arguments, when it was computed
 }
 
 // Ask is one time that a call was asked for. A call is asked for again when an approval

@@ -11,12 +11,25 @@ import (
 )
 
 // Digest names the tool and exactly these arguments.
-func (c *Call) Digest() string { return args.Digest(c.Tool, json.RawMessage(c.Args)) }
+func (c *Call) Digest() string {
+	if c.digest == "" {
+		c.digest = args.Digest(c.Tool, json.RawMessage(c.Args))
+	}
+	return c.digest
+}
+
+// Bind gives the digest that an approval is bound to, and computes it once.
+func (c *Call) Bind(digest func(*Call) string) string {
+	if c.bound == "" {
+		c.bound = digest(c)
+	}
+	return c.bound
+}
 
 // With is the call with other arguments.
 func (c *Call) With(object string) *Call {
 	next := *c
-	next.Args = object
+	next.Args, next.digest, next.bound = object, "", ""
 	next.Preview.Bound = next.Preview.ByArgs[next.Digest()]
 	return &next
 }

@@ -44,7 +44,7 @@ func (s *Thread) takePreviewed(e memory.Entry, b memory.Previewed) {
 	}
 	c.Preview.ByArgs[b.Of] = p
 	if mine && c.Asked == nil {
-		c.Preview.Bound = p
+		c.Preview.Bound, c.bound = p, ""
 	}
 }
 
@@ -59,5 +59,5 @@ func (c *Call) outdate(b memory.Asked) {
 		c.Preview.Bound, c.Use.Grant, c.Use.Spent = c.Preview.Check, nil, true
 		c.Preview.Anew += min(1, b.Again)
 	}
-	c.Preview.Check = nil
+	c.Preview.Check, c.bound = nil, ""
 }

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -83,4 +84,24 @@ func (s *Thread) Own(ref chat.MessageRef) bool {
 // Unfolded says whether the steps message of a turn still shows the turn as running.
 func (s *Thread) Unfolded(t *Turn) bool {
 	return !s.Posts.Refs[t.StepsName()].IsZero() && !s.Has(t.FoldName())
+}
+
+// Unbind forgets the digests that approvals are bound to, since the tools may have
+// changed.
+func (s *Thread) Unbind() {
+	for _, c := range s.Calls {
+		c.bound = ""
+	}
+}
+
+// Equal says whether two threads are the same, but for values that are computed on demand.
+func (s *Thread) Equal(other *Thread) bool {
+	for _, t := range []*Thread{s, other} {
+		for _, c := range t.Calls {
+			for _, k := range append(slices.Clone(c.Ask.Past), c) {
+				k.digest, k.bound = "", ""
+			}
+		}
+	}
+	return reflect.DeepEqual(s, other)
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"nod/agent"
 	"nod/chat"
 	"nod/memory"
 )
@@ -44,6 +45,7 @@ type handle struct {
 	closed bool
 	claims []func() // those who wait for something to claim
 
+	kept map[chat.ThreadID]keptLog // values that ended runs computed from logs
 }
 
 var _ memory.Full = (*handle)(nil)
@@ -60,7 +62,7 @@ type hold struct {
 }
 
 func (s *server) open(name string, w wire) *handle {
-	h := &handle{wire: w, s: s, name: name, well: true, sure: true}
+	h := &handle{wire: w, s: s, name: name, well: true, sure: true, kept: map[chat.ThreadID]keptLog{}}
 	if s.alone { // then the earlier holder is gone
 		for _, o := range s.handles {
 			o.leave()
@@ -211,7 +213,35 @@ func (h *handle) began(c *claimed) *memory.Run {
 		run.Bell.Mail()
 	}
 	h.runs = append(h.runs, run)
+	run.Kept = h.remembered(run)
 	return run
+}
+
+// keptLog is a value computed from a log.
+type keptLog struct {
+	made any
+	log  []memory.Entry
+}
+
+// remembered gives the value that the last run computed from the log, if the log is the
+// same up to there. It must equal the value computed from scratch.
+func (h *handle) remembered(run *memory.Run) any {
+	k, ok := h.kept[run.Thread]
+	delete(h.kept, run.Thread)
+	if !ok || len(run.Log) < len(k.log) || !reflect.DeepEqual(run.Log[:len(k.log)], k.log) {
+		return nil
+	}
+	log, ok := k.made.(*agent.Log)
+	if !ok { // the contract's tests leave something else
+		return k.made
+	}
+	if !log.Resume(k.log, agent.Claim{}) {
+		panic("what was made of a log is of another one")
+	}
+	if !log.Equal(agent.NewLog(k.log, agent.Claim{})) {
+		panic("what was made of a log in the course of runs is not what it comes to")
+	}
+	return log
 }
 
 // Commit implements memory.Store.
@@ -233,6 +263,9 @@ func (h *handle) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, 
 		return true, nil
 	}
 	h.here(func() { h.drop(run) })
+	if run.Kept != nil {
+		h.kept[run.Thread] = keptLog{run.Kept, slices.Clone(run.Log)}
+	}
 	return false, nil
 }
 

@@ -77,9 +77,13 @@ func agentTool(name string, spec toolSpec, version int) policy.Tool {
 }
 
 func newRunner(n *node) *run.Runner {
+	again := 1 // every log is kept; in every other episode a short one is read again, and its last commit releases
+	if n.w.seed%2 == 1 {
+		again = 20
+	}
 	return &run.Runner{
 		Store: n.store, Agent: newAgent(n.w), Model: &model{n}, Tools: &toolbox{n, n.version},
-		Platforms: map[string]run.Platform{platform: &desk{n: n, edits: map[chat.MessageRef]int{}}}, Host: n.p,
+		Platforms: map[string]run.Platform{platform: &desk{n: n, edits: map[chat.MessageRef]int{}}}, Host: n.p, ReadAgain: again,
 	}
 }
 

@@ -46,6 +46,42 @@ func order(t *testing.T, open Open) {
 	}
 }
 
+// A run's Kept is there for the next run of the thread in this process, once, unless
+// the log's beginning changed.
+func kept(t *testing.T, open Open) {
+	in := open(t, Options{})
+	s := in.Store
+	run := claim(t, s, thread("kept"), says("one"))
+	again := func(want any, bodies ...memory.Body) {
+		t.Helper()
+		commit(t, s, run, bodies...)
+		finish(t, s, run, time.Time{})
+		put(t, s, run.Thread, says("more"))
+		if run = next(t, s); run.Kept != want && (run.Kept != nil || !in.Forgets) {
+			t.Errorf("behind %v: kept %v, want %v", bodies, run.Kept, want)
+		}
+	}
+	if run.Kept != nil {
+		t.Errorf("before anything was left: kept %v", run.Kept)
+	}
+	run.Kept = "first"
+	again("first", memory.Ended{Turn: 1})
+	run.Kept = nil
+	again(nil, memory.Ended{Turn: 2})
+	run.Kept = "trimmed"
+	again(nil, memory.Trimmed{Before: run.Log[2].Seq})
+	run.Kept = "second"
+	again("second", memory.Ended{Turn: 3})
+	run.Kept = "forgotten"
+	again(nil, memory.Forgot{Before: run.Log[len(run.Log)-1].Seq})
+	run.Kept = "of this thread"
+	commit(t, s, run, memory.Ended{Turn: 4})
+	finish(t, s, run, time.Time{})
+	if other := claim(t, s, thread("other"), says("one")); other.Kept != nil {
+		t.Errorf("another thread has %v", other.Kept)
+	}
+}
+
 // Entries that arrive while the run is held enter the log behind what it commits.
 func arrivedAfterCommitted(t *testing.T, open Open) {
 	s := open(t, Options{}).Store

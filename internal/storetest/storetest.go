@@ -79,6 +79,7 @@ type check struct {
 // suite lists every test. Each opens with a sentence on what it proves.
 var suite = []check{
 	{"Order", order},
+	{"Kept", kept},
 	{"Threads", threads},
 	{"ArrivedComeAfterCommitted", arrivedAfterCommitted},
 	{"FinishSaysMore", finishSaysMore},

@@ -29,6 +29,7 @@ type Logs struct {
 type Log struct {
 	Thread  string
 	Entries []memory.Entry
+	Kept    any // memory.Run's Kept
 	Beside  any // the store's own
 	Bytes   int // of Beside
 	size    int
@@ -37,10 +38,17 @@ type Log struct {
 // Put caches a log without its trimmed or forgotten part. The least recently used logs
 // make room.
 func (r *Logs) Put(l Log) {
-	if base := memory.EffectsOf(chat.ThreadID{}, l.Entries).Base; len(l.Entries) > 0 && l.Entries[0].Seq < base {
+	all := len(l.Entries)
+	if base := memory.EffectsOf(chat.ThreadID{}, l.Entries).Base; all > 0 && l.Entries[0].Seq < base {
 		l.Entries = slices.Clone(memory.Since(l.Entries, base))
 	}
 	l.size = l.Bytes + memory.Weigh(l.Entries)
+	switch {
+	case len(l.Entries) != all:
+		l.Kept = nil // computed from entries that are gone
+	case l.Kept != nil:
+		l.size += memory.BareKept * len(l.Entries)
+	}
 	l.Entries = slices.Clip(l.Entries)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -68,3 +68,25 @@ func TestLogsMakeRoom(t *testing.T) {
 		t.Error("the log that is too long took the place of one that fits")
 	}
 }
+
+// The value computed from a log comes back with it, counts in its size, and goes with
+// it.
+func TestLogsKeep(t *testing.T) {
+	r := &Logs{}
+	whole, cut := logOf(memory.Due{}, memory.Due{}), logOf(memory.Due{}, memory.Trimmed{Before: 2})
+	r.Put(Log{Thread: "a", Entries: whole})
+	bare := r.size
+	r.Put(Log{Thread: "a", Entries: whole, Kept: "made"})
+	if r.size != bare+2*memory.BareKept {
+		t.Errorf("%d bytes, and %d with what was made of it", bare, r.size)
+	}
+	r.Put(Log{Thread: "b", Entries: cut, Kept: "made"})
+	for thread, want := range map[string]any{"a": "made", "b": nil} {
+		if kept := r.Take(thread).Kept; kept != want {
+			t.Errorf("%s: %v was kept, want %v", thread, kept, want)
+		}
+	}
+	if r.size != 0 {
+		t.Errorf("%d bytes of nothing", r.size)
+	}
+}

@@ -83,6 +83,7 @@ type remembered struct {
 	thread string
 	shard  int
 	log    []memory.Entry
+	kept   any // memory.Run's Kept
 	past   past
 	chain  memory.Head // the end of its audit chain then
 	at     time.Time
@@ -91,8 +92,8 @@ type remembered struct {
 // remember caches a log.
 func (s *Store) remember(m remembered) {
 	m.past.shorten(restSteps, restWeight)
-	l := recent.Log{Thread: m.thread, Entries: m.log, Bytes: m.past.weight}
-	m.log, m.at = nil, time.Now()
+	l := recent.Log{Thread: m.thread, Entries: m.log, Kept: m.kept, Bytes: m.past.weight}
+	m.log, m.kept, m.at = nil, nil, time.Now()
 	l.Beside = m
 	s.recent.Put(l)
 }
@@ -101,7 +102,7 @@ func (s *Store) remember(m remembered) {
 func (s *Store) take(thread string) *remembered {
 	l := s.recent.Take(thread)
 	m, _ := l.Beside.(remembered)
-	m.thread, m.log = thread, l.Entries
+	m.thread, m.log, m.kept = thread, l.Entries, l.Kept
 	return &m
 }
 

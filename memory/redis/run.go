@@ -86,8 +86,13 @@ func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*me
 	h := &held{chain: known.chain, shard: o.shard, thread: o.thread, id: thread, ready: o.id, token: o.token, bell: &memory.Bell{}}
 	h.hears(s, now)
 	log := decodeEntries(raw, first)
+	var kept any
 	if len(known.log) > 0 && first == memory.LastSeq(known.log)+1 && known.past.last().head == head {
-		log = append(memory.Since(known.log, base), log...)
+		current := memory.Since(known.log, base)
+		if len(current) == len(known.log) {
+			kept = known.kept
+		}
+		log = append(current, log...)
 		h.past = known.past
 	} else {
 		h.past.begin(head, last)
@@ -99,7 +104,7 @@ func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*me
 	}
 	return &memory.Run{
 		Thread: thread, Token: o.token, Log: log, Claimed: last + 1 + given,
-		Now: timeOf(now), Waited: max(waited, 0), Bell: h.bell, Doubt: s.doubts(o.shard, asked), Held: h,
+		Now: timeOf(now), Waited: max(waited, 0), Bell: h.bell, Doubt: s.doubts(o.shard, asked), Kept: kept, Held: h,
 	}, nil
 }
 
@@ -121,7 +126,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, b
 	}
 	h, _ := run.Held.(*held)
 	s.held.end(h)
-	s.remember(remembered{thread: h.thread, shard: h.shard, log: run.Log, past: h.past, chain: h.chain})
+	s.remember(remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, past: h.past, chain: h.chain})
 	if deadline == 0 && s.keep > 0 {
 		deadline = released + s.keep.Milliseconds()
 	}

@@ -41,7 +41,7 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 // claim reads a held thread; nil if nothing woke it.
 func (s *Store) claim(h *held) (*memory.Run, error) {
 	now := s.now()
-	l, known, err := s.remembered(h)
+	l, known, kept, err := s.remembered(h)
 	if err != nil || !l.found || !l.wakes(now) {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) claim(h *held) (*memory.Run, error) {
 	}
 	return &memory.Run{
 		Thread: thread, Token: randomWord(), Log: append(append(known, entries(l.log)...), entries(h.seen)...), Claimed: first,
-		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Held: h,
+		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Kept: kept, Held: h,
 	}, nil
 }
 
@@ -80,18 +80,22 @@ func (s *Store) seenBefore(h *held, inbox []row) (n uint64) {
 }
 
 // remembered loads a thread, or only its new part if this process remembers the rest.
-func (s *Store) remembered(h *held) (_ loaded, known []memory.Entry, err error) {
-	known = s.recent.Take(h.thread).Entries
+func (s *Store) remembered(h *held) (_ loaded, known []memory.Entry, kept any, err error) {
+	at := s.recent.Take(h.thread)
+	known, kept = at.Entries, at.Kept
 	last := memory.LastSeq(known)
 	l, err := s.load(background, h.thread, last, true)
 	if err != nil || last == 0 {
-		return l, nil, err
+		return l, nil, nil, err
 	}
 	if l.seq < last || len(l.log) > 0 && l.log[0].seq != last+1 { // another file than before
 		l, err = s.load(background, h.thread, 0, true)
-		return l, nil, err
+		return l, nil, nil, err
 	}
-	return l, memory.Since(known, l.base), nil
+	if current := memory.Since(known, l.base); len(current) != len(known) {
+		return l, current, nil, nil
+	}
+	return l, known, kept, nil
 }
 
 // wakes says whether a run has something to do.
@@ -176,7 +180,7 @@ func (s *Store) commit(ctx context.Context, what string, run *memory.Run, wakeAt
 		s.queue.clearHanded(h.thread)
 		run.Log = append(append(run.Log, entries(own)...), entries(t.arrived)...)
 		if t.released {
-			s.recent.Put(recent.Log{Thread: h.thread, Entries: run.Log})
+			s.recent.Put(recent.Log{Thread: h.thread, Entries: run.Log, Kept: run.Kept})
 			s.queue.release(h, never)
 			s.queue.noteDeadline(*wakeAt)
 		}
