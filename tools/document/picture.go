@@ -18,7 +18,6 @@ import (
 type Picture struct {
 	Words     string // such as a picture (png, 3 × 2 pixels, 1 KB)
 	Extension string
-	MediaType string
 }
 
 // PictureOf reads the header of a picture. The picture is not decoded: a small
@@ -37,5 +36,5 @@ func PictureOf(mediaType string, body []byte) (Picture, error) {
 	}
 	words := fmt.Sprintf("a picture (%s, %d × %d pixels, %d KB)",
 		strings.TrimPrefix(mediaType, "image/"), size.Width, size.Height, (len(body)+1023)>>10)
-	return Picture{Words: words, Extension: extension, MediaType: mediaType}, nil
+	return Picture{Words: words, Extension: extension}, nil
 }

@@ -115,7 +115,7 @@ func readPicture(mediaType string, r web.Response, doc page) (page, error) {
 	if err != nil {
 		return doc, err
 	}
-	doc.file = &llm.File{Name: fileName(r.URL, p.Extension), MediaType: p.MediaType, Data: r.Body}
+	doc.file = &llm.File{Name: fileName(r.URL, p.Extension), MediaType: mediaType, Data: r.Body}
 	doc.kind = fmt.Sprintf("%s, in the file %s", p.Words, doc.file.Name)
 	return doc, nil
 }

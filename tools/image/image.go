@@ -238,7 +238,7 @@ func (i *imager) picture(ctx context.Context, address, encoded string) (file llm
 	if err != nil {
 		return file, "", err
 	}
-	return llm.File{Name: p.Extension, MediaType: p.MediaType, Data: got.Body}, p.Words, nil
+	return llm.File{Name: p.Extension, MediaType: sniffed, Data: got.Body}, p.Words, nil
 }
 
 func (i *imager) fetch(ctx context.Context, address string) (web.Response, error) {

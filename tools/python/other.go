@@ -12,7 +12,8 @@ import (
 // Python is the tool where there is a sandbox, which is on Linux only.
 type Python struct{}
 
-func open(context.Context, Options) (*Python, error) {
+// New makes no tool.
+func New(context.Context, Options) (*Python, error) {
 	return nil, &tools.Missing{Why: "python is off: its sandbox needs Linux"}
 }
 

@@ -48,8 +48,10 @@ var errClosed = errors.New("the bot stops")
 
 const sweepEvery = time.Minute
 
-// open tries the sandbox out and makes the tool.
-func open(ctx context.Context, o Options) (*Python, error) {
+// New makes the tool if a tried-out sandbox holds. An error with a *tools.Missing in
+// its chain names the missing package or setting.
+func New(ctx context.Context, o Options) (*Python, error) {
+	o = o.withDefaults()
 	if o.Dir == "" {
 		return nil, errors.New("find python's folder: none is given")
 	}

@@ -94,7 +94,3 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
-
-// New makes the tool if a tried-out sandbox holds. An error with a *tools.Missing in
-// its chain names the missing package or setting.
-func New(ctx context.Context, o Options) (*Python, error) { return open(ctx, o.withDefaults()) }
