@@ -61,7 +61,7 @@ func (Numbered) Frame(tools []llm.Tool) string {
 
 // brackets shows tools by the names and in the form of the paper.
 type brackets struct {
-	kit
+	kit                      // each has the name that is shown for an alias
 	names  map[string]string // tool → name that is shown
 	single map[string]string // tool → the parameter that stands in the brackets as it is
 }
@@ -70,7 +70,7 @@ type brackets struct {
 var paperNames = map[string]string{"wikipedia_search": "Search", "wikipedia_lookup": "Lookup"}
 
 func newBrackets(tools []llm.Tool) brackets {
-	b := brackets{kit: tools, names: map[string]string{}, single: map[string]string{}}
+	b := brackets{names: map[string]string{}, single: map[string]string{}}
 	own := map[string]int{"finish": 1}
 	for _, t := range tools {
 		own[plain(t.Name)]++
@@ -88,6 +88,8 @@ func newBrackets(tools []llm.Tool) brackets {
 		if name, ok := args.Single(t.Parameters); ok {
 			b.single[t.Name] = name
 		}
+		t.Aliases = append([]string{b.names[t.Name]}, t.Aliases...)
+		b.kit = append(b.kit, t)
 	}
 	return b
 }
@@ -95,19 +97,6 @@ func newBrackets(tools []llm.Tool) brackets {
 func capital(name string) string {
 	r, n := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(r)) + name[n:]
-}
-
-// find knows a tool by the name that is shown, too.
-func (b brackets) find(name string) (llm.Tool, bool) {
-	for _, t := range b.kit {
-		if b.names[t.Name] == name {
-			return t, true
-		}
-	}
-	if t, ok := b.kit.find(name); ok {
-		return t, true
-	}
-	return b.only(func(t llm.Tool) bool { return plain(b.names[t.Name]) == plain(name) })
 }
 
 // name is how a tool is shown, whether it is still there or not.

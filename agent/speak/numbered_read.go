@@ -23,17 +23,11 @@ import (
 func (Numbered) Read(tools []llm.Tool, r llm.Response) Completion {
 	text, reasoning := parted(r.Text, r.Reasoning)
 	body, cut := cutObservation(text, false)
-	rd := numberedReading{
-		reading:  reading{kit: tools, body: body, segs: segments(body), cutOff: !r.Whole() && !cut},
-		brackets: newBrackets(tools),
-	}
+	rd := numberedReading{reading{kit: newBrackets(tools).kit, body: body, segs: segments(body), cutOff: !r.Whole() && !cut}}
 	return rd.read(cut).orReasoned(reasoning)
 }
 
-type numberedReading struct {
-	reading
-	brackets brackets
-}
+type numberedReading struct{ reading }
 
 func (rd numberedReading) read(cut bool) Completion {
 	for i, s := range rd.segs {
@@ -75,13 +69,9 @@ func (rd numberedReading) action(i int) (Completion, bool) {
 }
 
 func (rd numberedReading) resolve(c Completion, m move, cutOff bool) (Completion, bool) {
-	t, known := rd.tool(m.name)
-	if !known && isFinish(m.name) {
+	if !rd.known(m.name) && isFinish(m.name) {
 		c.Answer = strings.TrimSpace(unstringed(m.input))
 		return c, true
-	}
-	if known {
-		m.name = t.Name
 	}
 	if len(rd.kit) == 0 {
 		return c, false // no tool may be used any more
@@ -90,12 +80,10 @@ func (rd numberedReading) resolve(c Completion, m move, cutOff bool) (Completion
 	return c, ok
 }
 
-// tool finds a tool; Finish is none, whatever the tools are called.
-func (rd numberedReading) tool(name string) (llm.Tool, bool) {
-	if plain(tidy(name)) == "finish" {
-		return llm.Tool{}, false
-	}
-	return rd.brackets.find(name)
+// known says whether a tool has a name; Finish is none, whatever the tools are called.
+func (rd numberedReading) known(name string) bool {
+	_, ok := rd.find(name)
+	return ok && plain(tidy(name)) != "finish"
 }
 
 // unlabelled reads a text that is nothing but an action.
@@ -104,7 +92,7 @@ func (rd numberedReading) unlabelled(text string) (Completion, bool) {
 	if at == nil {
 		return Completion{}, false
 	}
-	if _, known := rd.tool(at[1]); !known && !isFinish(at[1]) {
+	if !rd.known(at[1]) && !isFinish(at[1]) {
 		return Completion{}, false
 	}
 	m, ok := rd.move(text)
@@ -122,24 +110,13 @@ func (rd numberedReading) move(action string) (move, bool) {
 	body := unquoted(action)
 	open := strings.IndexByte(body, '[')
 	if i := strings.IndexAny(body, "\n:：({"); open < 0 || i >= 0 && i < open {
-		return rd.shown().written(body)
+		return rd.written(body)
 	}
 	name := tidy(body[:open])
 	if name == "" {
 		return move{}, false
 	}
-	_, known := rd.tool(name)
-	return bracketMove(name, body[open:], !known && isFinish(name)), true
-}
-
-// shown is the kit in which every tool also has the name that is shown.
-func (rd numberedReading) shown() kit {
-	var out kit
-	for _, t := range rd.kit {
-		t.Aliases = append([]string{rd.brackets.name(t.Name)}, t.Aliases...)
-		out = append(out, t)
-	}
-	return out
+	return bracketMove(name, body[open:], !rd.known(name) && isFinish(name)), true
 }
 
 // closing is an answer of which the opening bracket stood in the prompt.
@@ -191,14 +168,14 @@ func (Numbered) Growing(text string) (thought string) {
 // Answering is what the first action of an unfinished completion gives as the
 // answer, or what stands behind an answer's label before any action.
 func (Numbered) Answering(tools []llm.Tool, text string) (answer string) {
-	rd, ok := soFar(tools, text, false)
+	rd, ok := soFar(newBrackets(tools).kit, text, false)
 	if !ok {
 		return ""
 	}
 	for i, s := range rd.segs {
 		switch s.label {
 		case actionLabel:
-			c, ok := numberedReading{reading: rd, brackets: newBrackets(tools)}.action(i)
+			c, ok := numberedReading{rd}.action(i)
 			if ok || i+1 < len(rd.segs) {
 				return c.Answer
 			}

@@ -26,10 +26,11 @@ type kit []llm.Tool
 // any letter case and however the words are joined. It never guesses: the name
 // of another tool must not run this one.
 func (k kit) find(name string) (llm.Tool, bool) {
-	for _, t := range k {
-		if t.Name == name {
-			return t, true
-		}
+	if t, ok := k.only(func(t llm.Tool) bool { return t.Name == name }); ok {
+		return t, true
+	}
+	if t, ok := k.only(func(t llm.Tool) bool { return slices.Contains(t.Aliases, name) }); ok {
+		return t, true
 	}
 	want := plain(name)
 	if want == "" {
