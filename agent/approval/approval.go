@@ -137,8 +137,7 @@ func SoFar(c *thread.Call) []chat.User { return approvers(c, c.Standing()) }
 func approvers(c *thread.Call, standing []memory.Vote) []chat.User {
 	var by []chat.User
 	for _, v := range standing {
-		known := slices.ContainsFunc(by, func(u chat.User) bool { return u.ID == v.By.ID })
-		if !known && !excludes(c, v.By.ID) {
+		if !chat.Includes(by, v.By.ID) && !excludes(c, v.By.ID) {
 			by = append(by, v.By)
 		}
 	}

@@ -39,7 +39,11 @@ func (d *driver) tooMany(ctx context.Context, at time.Time, open []memory.Asked)
 		if err != nil {
 			return false, err
 		}
-		asks := d.with(asksOf(noted), at, open)
+		var asks []ask
+		if json.Unmarshal(noted, &asks) != nil { // an unreadable note counts as empty
+			asks = nil
+		}
+		asks = d.with(asks, at, open)
 		if len(asks) > mostAsked {
 			if asks, err = d.waiting(ctx, at, asks); err != nil {
 				return false, err
@@ -57,15 +61,6 @@ func (d *driver) tooMany(ctx context.Context, at time.Time, open []memory.Asked)
 			return false, err
 		}
 	}
-}
-
-// asksOf reads a person's note. An unreadable one counts as empty.
-func asksOf(noted []byte) []ask {
-	var asks []ask
-	if json.Unmarshal(noted, &asks) != nil {
-		return nil
-	}
-	return asks
 }
 
 // with adds the approvals about to open, each once.

@@ -406,7 +406,11 @@ const mostTries = 5
 
 // insist repeats a write until the store takes it, the thread is lost, or a drain has
 // used up the grace.
-func (d *driver) insist(do func() error) error {
+func (d *driver) insist(do func() error) error { return d.persist(mostTries, do) }
+
+// persist does so too, and gives the write up once the store refused it so often, and took
+// others; 0 is never.
+func (d *driver) persist(most int, do func() error) error {
 	wait, alone := backoff{}, 0
 	for {
 		err := do()
@@ -418,7 +422,7 @@ func (d *driver) insist(do func() error) error {
 			return err
 		}
 		if d.Store.Ping(background) == nil {
-			if alone++; alone == mostTries {
+			if alone++; alone == most {
 				return err
 			}
 		}
@@ -467,29 +471,19 @@ func (d *driver) fails(err error) {
 // process ends, which ends the claim.
 func (d *driver) giveBack(pause time.Duration) {
 	var more bool
-	err := d.persist(func() (err error) {
+	err := d.persist(0, func() (err error) {
 		more, err = d.Store.Finish(background, d.held, d.now().Add(pause))
 		return err
 	})
 	if err == nil && more {
 		d.sleep(d.ctx, pause)
-		err = d.persist(func() error { return d.Store.Handoff(background, d.held) })
+		err = d.persist(0, func() error { return d.Store.Handoff(background, d.held) })
 	}
 	if errors.Is(err, errDrained) { // else nobody would get it as long as the store is open
 		err = d.Store.Handoff(background, d.held)
 	}
 	if err != nil && !errors.Is(err, memory.ErrFenced) {
 		d.Log.Warn("give a thread back", "thread", d.thread.String(), "error", err)
-	}
-}
-
-// persist repeats a write until the store takes it.
-func (d *driver) persist(do func() error) error {
-	for {
-		err := d.insist(do)
-		if err == nil || errors.Is(err, memory.ErrFenced) || errors.Is(err, errDrained) {
-			return err
-		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *Call) Shown() string { return string(args.Canonical(json.RawMessage(c.A
 func (c *Call) Editors() []chat.User {
 	var out []chat.User
 	for _, b := range c.Edits.Made {
-		if !slices.ContainsFunc(out, func(u chat.User) bool { return u.ID == b.By.ID }) {
+		if !chat.Includes(out, b.By.ID) {
 			out = append(out, b.By)
 		}
 	}
@@ -106,8 +106,7 @@ func (s *Thread) endReasons(m *Message) {
 		return
 	}
 	for c := range s.Open.EachCall() {
-		mine := func(u chat.User) bool { return u.ID == m.From.ID }
-		if c.Explained(m.At) && slices.ContainsFunc(c.Decided.By, mine) {
+		if c.Explained(m.At) && chat.Includes(c.Decided.By, m.From.ID) {
 			c.Votes.Reasons = append(c.Votes.Reasons, memory.Reason{Call: c.ID, By: m.From})
 		}
 	}
@@ -120,7 +119,7 @@ func (c *Call) Reason() *memory.Reason {
 		return nil
 	}
 	for i, r := range c.Votes.Reasons {
-		if slices.ContainsFunc(c.Decided.By, func(u chat.User) bool { return u.ID == r.By.ID }) {
+		if chat.Includes(c.Decided.By, r.By.ID) {
 			return &c.Votes.Reasons[i]
 		}
 	}

@@ -24,8 +24,7 @@ func (t *Turn) Senders(seen uint64) []chat.User {
 		}
 	}
 	for _, m := range t.Live() {
-		same := func(u chat.User) bool { return u.ID == m.From.ID }
-		if m.Seq <= seen && !(m.Aside && m.From.Bot) && !slices.ContainsFunc(out, same) {
+		if m.Seq <= seen && !(m.Aside && m.From.Bot) && !chat.Includes(out, m.From.ID) {
 			out = append(out, m.From)
 		}
 	}
@@ -194,7 +193,7 @@ func (t *Turn) Answer() string {
 // Spoke says whether a person wrote to the bot in the turn, or in an earlier try of it.
 func (t *Turn) Spoke(who chat.UserID) bool {
 	return slices.ContainsFunc(t.Msgs, func(m *Message) bool { return m.From.ID == who && !m.Aside }) ||
-		slices.ContainsFunc(t.Voices, func(u chat.User) bool { return u.ID == who })
+		chat.Includes(t.Voices, who)
 }
 
 // Acts says whether the turn has steps to show.
