@@ -116,13 +116,11 @@ func (d *decision) asksMore(t *thread.Turn) bool {
 		slices.ContainsFunc(d.thread.Inbox.Waiting, func(m *thread.Message) bool { return !m.Deleted })
 }
 
-// foldSteps shows the final state of a turn's steps.
 func (d *decision) foldSteps(t *thread.Turn) do.Edit {
 	p := chat.Post{Key: t.StepsName(), ReplyTo: t.ReplyTo(), Steps: d.finalSteps(t)}
 	return do.Edit{Ref: d.thread.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
 }
 
-// finalSteps is the final state of a turn's steps.
 func (d *decision) finalSteps(t *thread.Turn) *chat.Steps {
 	steps := view.Steps(d.thread, t, d.agent.Prices)
 	steps.Done = true

@@ -121,7 +121,6 @@ func (a *Agent) Spare(log *Log, c do.Call, why string) (spare do.Call, ok bool) 
 	return spare, ok
 }
 
-// modelReply answers `model` and `model NAME`.
 func (d *decision) modelReply(c *thread.Command) string {
 	name, chosen := d.wished(), c.Arg
 	_, known := d.agent.Models[chosen]
@@ -149,7 +148,6 @@ func (d *decision) notFor(name string) string {
 	return fmt.Sprintf("%s was chosen for this thread, and is not for you (%s), so %s answers you.", d.nameOf(name), strings.Join(d.agent.Models[name].For, ", "), d.nameOf(d.agent.Room.Model))
 }
 
-// nameOf is a model for people.
 func (d *decision) nameOf(name string) string {
 	if name == "" {
 		return "`" + d.agent.Model + "`"

@@ -120,7 +120,6 @@ func (d *decision) forgetEntry(c *thread.Command) memory.Forgot {
 	}
 }
 
-// refusals tell people what the platform refused.
 func (d *decision) refusals() do.Action {
 	for _, r := range d.thread.Posts.Refused {
 		name := "refused/" + r.Name
@@ -135,7 +134,6 @@ func (d *decision) refusals() do.Action {
 	return nil
 }
 
-// corrections tell people the outcome of calls that was unknown before.
 func (d *decision) corrections() do.Action {
 	for _, c := range d.thread.Corrections {
 		name := "correction/" + c.Call
@@ -180,7 +178,6 @@ func (d *decision) slotLines() do.Action {
 	return nil
 }
 
-// sayNotice is a post of a few words.
 func (d *decision) sayNotice(name string, to chat.MessageRef, text string, due uint64) do.Post {
 	p := chat.Post{Key: memory.PostKey(name, text), ReplyTo: to, Text: &chat.Text{Markdown: text, Notice: true}}
 	return do.Post{Post: p, Look: d.before(due)}

@@ -102,5 +102,4 @@ func (d *decision) again() do.Action {
 	return nil
 }
 
-// notRun tells a person why their call does not run.
 func notRun(why string) string { return "I did not run it: " + why + "." }

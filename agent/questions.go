@@ -63,12 +63,10 @@ func (d *decision) forsaken(q *thread.Question) bool {
 		!q.Held && !q.Call.Started && q.Claim != d.log.claim.Token
 }
 
-// endQuestion ends a question without a reply.
 func endQuestion(q *thread.Question, how chat.How) do.Action {
 	return do.Record{Bodies: []memory.Body{memory.Answered{Question: q.ID, Answer: chat.Answer{How: how}}}}
 }
 
-// sayUnfit tells the person that a reply is no answer.
 func (d *decision) sayUnfit(q *thread.Question) do.Action {
 	for _, b := range q.Unfit {
 		name := fmt.Sprintf("unfit/%d", b.Message)

@@ -25,7 +25,6 @@ func (d *decision) prove() do.Action {
 	return nil
 }
 
-// restored tells people that the store came back older.
 func (d *decision) restored() do.Action {
 	for _, r := range d.thread.Older.Told {
 		name := fmt.Sprintf("restored/%d", r.Seq)

@@ -36,7 +36,6 @@ func (a *Agent) Interrupted(log *Log) bool {
 // answer.
 const TextHalfDone = "cancelled: the turn was stopped while the server waited for an answer; what the call had begun may be done in part."
 
-// cancelCall is the end of a call that did not run yet.
 func (d *decision) cancelCall(c *thread.Call) []memory.Body {
 	switch {
 	case c.Result != nil, c.Run.Handle != nil && c.Run.Handle.Repeats:

@@ -85,7 +85,6 @@ func stricterWays(now, then []chat.Way) bool {
 
 var everyWay = []chat.Way{chat.ByReaction, chat.ByButton, chat.ByWord}
 
-// covers says whether new rules name everybody whom older rules name.
 func covers(now, then []string) bool {
 	return slices.Contains(now, chat.Anyone) || !slices.ContainsFunc(then, func(rule string) bool { return !slices.Contains(now, rule) })
 }

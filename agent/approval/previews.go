@@ -45,7 +45,6 @@ func (k Case) PreviewsChange(p thread.Proposal) (may bool, ask []string) {
 	return k.Refuses(p, member) == "", nil
 }
 
-// groupsOf picks the rules that name groups and roles.
 func groupsOf(rules []string) []string {
 	return slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return !policy.IsGroup(rule) })
 }

@@ -136,7 +136,6 @@ func from(strangers bool) string {
 	return thread.Inside
 }
 
-// unplanned says why a call makes no schedule.
 func (k Case) unplanned(c *thread.Call) string {
 	if c.Tool != thread.ScheduleTool || !thread.IsObject(c.Args) {
 		return ""
@@ -157,7 +156,6 @@ func (k Case) unplanned(c *thread.Call) string {
 // textNotFor is the result of a call whose tool is not for everybody in the turn.
 const textNotFor = "denied: only some people may ask for this tool, and a message of %s is in this turn."
 
-// notOne says why arguments are no JSON object.
 func notOne(text string) string {
 	if _, err := args.Native(text); err != nil {
 		return err.Error()

@@ -131,7 +131,6 @@ func (k Case) Stay(facts int) string {
 	return fmt.Sprintf(k.Here(" Facts of this channel that stay: %d; `facts` lists them."), facts)
 }
 
-// unfit says why a text can't be written down for somebody.
 func (k Case) unfit(by chat.User, text string) string {
 	switch {
 	case !by.MayWrite():
@@ -189,7 +188,6 @@ func Jotted(limits policy.Facts, act do.Jot, b *memory.Book) (out []memory.Body,
 	return append(out, noted), nil
 }
 
-// jotted answers `remember` and `forget fact`.
 func (k Case) jotted(c *thread.Command) string {
 	b, ok := k.Thread.Became[c.Seq].(memory.Remembered)
 	switch {
@@ -220,7 +218,6 @@ func (k Case) Reply(c *thread.Command) string {
 	return k.jotted(c)
 }
 
-// list answers `facts`.
 func (k Case) list() string {
 	switch {
 	case k.Book == nil:

@@ -40,7 +40,6 @@ func (w Writer) Aside(t *thread.Turn, kind memory.StepKind) llm.Request {
 	}}
 }
 
-// toolLines lists the offered tools, a line each.
 func (w Writer) toolLines() string {
 	var b strings.Builder
 	for _, t := range w.preamble().Tools {
@@ -85,7 +84,6 @@ func answerBefore(t *thread.Turn, st *thread.Step) string {
 	return ""
 }
 
-// draftNotes shows the drafts of the branches.
 func draftNotes(t *thread.Turn) []speak.Item {
 	var b strings.Builder
 	for _, st := range t.StepsOf(memory.SolveStep) {

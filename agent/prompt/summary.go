@@ -23,7 +23,6 @@ const (
 	recapAnswer   = 300
 )
 
-// summaryBytes is how long a summary may be.
 func (w Writer) summaryBytes() int {
 	return min(mostSummary, max(leastSummary, w.Budget/summaryShare))
 }
@@ -68,7 +67,6 @@ func (w Writer) transcript(before uint64, most int) string {
 // minTold is the least that is told of each line, in bytes.
 const minTold = 64
 
-// told writes out what was said and done.
 func told(items []speak.Item) []string {
 	var out []string
 	for _, it := range items {

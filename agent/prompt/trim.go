@@ -143,7 +143,6 @@ func (s shape) results(cut memory.Trimmed) []sized {
 	return out[:max(0, len(out)-fresh)]
 }
 
-// trailing counts the results at the end of a turn.
 func trailing(pieces []sized) int {
 	n := 0
 	for i := len(pieces) - 1; i >= 0 && pieces[i].call != ""; i-- {

@@ -98,7 +98,6 @@ func (d *driver) seek(ctx context.Context, act do.Seek) outcome {
 	}}
 }
 
-// aside says something in another place.
 func (d *driver) aside(ctx context.Context, act do.Aside) outcome {
 	_, err := d.send(ctx, act.At, act.Post, act.Look)
 	return outcome{settle: func() error {

@@ -356,7 +356,6 @@ func (d *driver) last(bodies []memory.Body) *do.Wait {
 	return nil
 }
 
-// ends says whether an entry ends a turn.
 func ends(b memory.Body) bool { _, ok := b.(memory.Ended); return ok }
 
 // write commits, and tells the people concerned. With rest it releases the thread,

@@ -168,7 +168,6 @@ func (d *driver) job(act do.Action) (key string, begin func(key string)) {
 	return "", nil
 }
 
-// editWork names the edit of a message among the works.
 func editWork(ref chat.MessageRef) string { return "edit/" + ref.String() }
 
 // behindSteps says whether an action is a post that the first steps post goes before.

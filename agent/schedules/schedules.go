@@ -34,7 +34,6 @@ const (
 	whyUnknown      = "I could not find out whether its author may still ask"
 )
 
-// tooMany refuses a schedule.
 func tooMany(n int, whose string) string {
 	return fmt.Sprintf("%s has %d, and that is the most", whose, n)
 }
@@ -231,7 +230,6 @@ func scheduled(number int, b memory.Scheduled, now time.Time) string {
 	return fmt.Sprintf("Schedule %d: %s, by %s: \"%s\"", number, b.Plan.Line(now), phrase.Name(b.By), phrase.OneLine(b.Plan.Text))
 }
 
-// made answers a word that asks for a schedule.
 func (k Case) made(c *thread.Command) string {
 	b, ok := k.Thread.Became[c.Seq].(memory.Scheduled)
 	switch {
@@ -245,7 +243,6 @@ func (k Case) made(c *thread.Command) string {
 	return scheduled(b.Number, b, c.At)
 }
 
-// list answers `schedules`.
 func (k Case) list() string {
 	if k.Limits == (policy.Schedules{}) {
 		return textNoSchedules
@@ -267,7 +264,6 @@ func (k Case) list() string {
 	return strings.Join(lines, "\n")
 }
 
-// switched answers `unschedule` and `resume`.
 func (k Case) switched(c *thread.Command) string {
 	switch {
 	case !k.Thread.Folk.Switched[c.Seq] && c.Word == "resume":

@@ -37,7 +37,6 @@ func (w Watch) unwritten(tool policy.Tool, c *thread.Call) (name string, ok bool
 	return "", false
 }
 
-// personWrote says whether a person of the thread wrote exactly this value.
 func (w Watch) personWrote(value string) bool {
 	return value != "" && slices.ContainsFunc(w.personTexts(), func(text string) bool { return holds(text, value) })
 }
@@ -140,7 +139,6 @@ func (w Watch) whoNamed(address string) namedBy {
 	return best
 }
 
-// carriesAddress says whether the files or quotes of a message name an address.
 func carriesAddress(m *thread.Message, address string) bool {
 	return slices.ContainsFunc(m.Files, func(f chat.File) bool { return holds(f.Text, address) }) ||
 		slices.ContainsFunc(m.FromOthers(), func(q chat.Quote) bool { return holds(q.Text, address) })
@@ -185,7 +183,6 @@ func (w Watch) modelWrote(address string, before uint64) bool {
 	return false
 }
 
-// writesAddress says whether a call holds an address.
 func writesAddress(c *thread.Call, address string) bool {
 	if strings.Contains(c.Tool, address) || strings.Contains(c.Args, address) {
 		return true

@@ -172,7 +172,6 @@ func messageSource(m *thread.Message) string {
 	return ""
 }
 
-// fileSource names a file.
 func fileSource(f chat.File) string { return "the file " + phrase.Brief(f.Name) }
 
 // resultSource names the page or the tool that a result came from.

@@ -104,5 +104,4 @@ func (s *Thread) textsFrom(cut uint64) (from uint64) {
 	return from
 }
 
-// byAlert says whether a message is an alert, which opens a turn of its own.
 func (m *Message) byAlert() bool { return m.From.Alert() != "" && !m.Aside }

@@ -23,7 +23,6 @@ type Stroke struct {
 	At  time.Time
 }
 
-// takeStroke notes that a clock struck.
 func (s *Thread) takeStroke(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Notified:

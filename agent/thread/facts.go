@@ -19,7 +19,6 @@ func (c *Command) FactID() string {
 	return c.Ref.String()
 }
 
-// takeRecalled takes the facts that prompts show from now on.
 func (s *Thread) takeRecalled(b memory.Recalled) {
 	s.Facts = b.Facts
 	if s.Open != nil {

@@ -82,7 +82,6 @@ func (s *Thread) Add(e memory.Entry) {
 	s.noteActivity(e)
 }
 
-// addTurn adds an entry about a turn.
 func (s *Thread) addTurn(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Opened:
@@ -107,7 +106,6 @@ func (s *Thread) addTurn(e memory.Entry) {
 	}
 }
 
-// addCall adds an entry about a call.
 func (s *Thread) addCall(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Asked:
@@ -170,7 +168,6 @@ func (s *Thread) noteActivity(e memory.Entry) {
 	}
 }
 
-// noteTrouble notes the first entry that can't be read.
 func (s *Thread) noteTrouble(seq uint64) {
 	if s.Broken == nil {
 		s.Broken = &Trouble{seq}

@@ -66,7 +66,6 @@ func (s *Thread) keepGrant(k memory.Carried) {
 	}
 }
 
-// revokeGrant ends a grant at once.
 func (s *Thread) revokeGrant(by chat.User, arg string) {
 	n, _ := strconv.Atoi(arg)
 	if g := s.Grant(n); g != nil && !g.over {

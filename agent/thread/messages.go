@@ -264,7 +264,6 @@ func (s *Thread) unread(ref chat.MessageRef) *Message {
 	return first(all, func(m *Message) bool { return m.Ref == ref && !m.seen && !m.About })
 }
 
-// markSeen notes that a message bears the eyes.
 func (s *Thread) markSeen(b memory.Seen) {
 	if s.Open == nil {
 		return
@@ -288,7 +287,6 @@ func (s *Thread) requeue(msgs []*Message) {
 	inOrder(s.Inbox.Waiting)
 }
 
-// inOrder sorts messages as they came.
 func inOrder(msgs []*Message) {
 	slices.SortStableFunc(msgs, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
@@ -336,7 +334,6 @@ func (s *Thread) takeReaction(e memory.Entry, b memory.Reaction) {
 // Mutes says whether a reaction asks the bot to leave a thread alone.
 func Mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Removed && !r.By.Bot }
 
-// later gives the later of two times.
 func later(x, y time.Time) time.Time {
 	if y.After(x) {
 		return y

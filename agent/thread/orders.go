@@ -26,14 +26,12 @@ func (m *Message) Order() (o Order, ok bool) {
 	return parseRun(m.Text)
 }
 
-// takeOrder takes an order that came from a form.
 func (s *Thread) takeOrder(e memory.Entry, b memory.Order) {
 	said := chat.Message{From: b.By, Text: "run " + b.Tool + " " + b.Args, Sent: e.At}
 	s.Folk.People[b.By.ID] = true
 	s.Inbox.Waiting = append(s.Inbox.Waiting, &Message{Message: said, Seq: e.Seq, At: e.At, wrote: said.Text, Form: &Order{b.Tool, b.Args, b.Of}})
 }
 
-// takeRan takes a step that a person made.
 func (s *Thread) takeRan(e memory.Entry, b memory.Ran) {
 	n := len(s.Calls)
 	s.takeStep(e, memory.Step{Turn: b.Turn, N: 1, Seen: b.Seen, Phase: handStep, Calls: []memory.Call{b.Call}})

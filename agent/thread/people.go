@@ -48,7 +48,6 @@ func (t *Turn) takeOpinion(now Opinion) {
 	t.Opinions = append(t.Opinions, now)
 }
 
-// takeThumb takes 👍 or 👎 on an answer, or its removal.
 func (s *Thread) takeThumb(r memory.Reaction) {
 	if r.By.Bot || r.Emoji != chat.EmojiGood && r.Emoji != chat.EmojiBad {
 		return
@@ -65,7 +64,6 @@ func (s *Thread) takeThumb(r memory.Reaction) {
 	}
 }
 
-// takeFeedback takes an opinion that came by a button or a form.
 func (s *Thread) takeFeedback(b memory.Feedback) {
 	if t := s.AnsweredBy(b.On); t != nil && !b.By.Bot {
 		t.takeOpinion(Opinion{By: b.By, Good: b.Good, Text: b.Text, On: b.On, Asked: true})
@@ -117,7 +115,6 @@ func (s *Thread) chooseModel(name string) {
 	}
 }
 
-// switchTool switches tools off or on.
 func (s *Thread) switchTool(word, name string) {
 	if word == "tools off" {
 		s.Folk.Off[name] = true

@@ -189,7 +189,6 @@ func (s *Thread) takeAnswer(b memory.Answered) {
 	s.nextQuestion()
 }
 
-// unsayReply removes a message that was a reply.
 func (s *Thread) unsayReply(seq uint64) {
 	is := func(m *Message) bool { return m.Seq == seq }
 	s.Inbox.Waiting = slices.DeleteFunc(s.Inbox.Waiting, is)

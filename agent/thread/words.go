@@ -193,7 +193,6 @@ func meantAsObject(text string) bool {
 // mostCommand is how long a vote by word may be, in bytes.
 const mostCommand = 300
 
-// firstWord is the first word of a text.
 func firstWord(text string) string {
 	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
 		return text[:i]

@@ -138,7 +138,6 @@ func headline(c *thread.Call) string {
 	return text
 }
 
-// redoneSince is why a call was asked for again.
 func redoneSince(c *thread.Call) string {
 	switch {
 	case c.Ask.Older:

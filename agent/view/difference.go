@@ -39,7 +39,6 @@ func difference(before, now string) string {
 	return strings.Join(out, "\n")
 }
 
-// textLines lists the lines of a text.
 func textLines(text string) []string {
 	if text == "" {
 		return nil
@@ -47,7 +46,6 @@ func textLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// compared is a line, with its sign.
 type compared struct{ sign, line string }
 
 // aligned finds the most lines that two texts have in common, in order.

@@ -27,7 +27,6 @@ func Grants(s *thread.Thread) string {
 	return "Allowed in this thread without another approval:\n\n" + b.String() + "\n`revoke N` ends one."
 }
 
-// grantTerms says how long, and how often, a grant holds.
 func grantTerms(g *thread.Grant) string {
 	return fmt.Sprintf("until %s, %d more %s", g.Until.UTC().Format("2 Jan 15:04 UTC"), g.Left(), phrase.Plural(g.Left(), "time"))
 }
