@@ -164,37 +164,27 @@ func (d *decision) trouble() do.Action {
 // an approval, the end of a form or a question, or the end of a silent process.
 func (d *decision) wakeAt() time.Time {
 	var at time.Time
-	sooner := func(t time.Time) {
-		if at.IsZero() || t.Before(at) {
-			at = t
-		}
-	}
+	sooner := func(t time.Time) { at = thread.Earlier(at, t) }
 	if q := d.thread.AsksNow(); q != nil {
 		sooner(q.Deadline())
 	}
 	for _, c := range d.thread.PendingCalls() {
 		sooner(c.Deadline())
-		for _, at := range []time.Time{c.RemindAt(), c.EscalateAt()} {
-			if !at.IsZero() {
-				sooner(at)
-			}
-		}
+		sooner(c.RemindAt())
+		sooner(c.EscalateAt())
 	}
 	for _, c := range d.thread.Folk.Schedules {
 		next := c.Due()
 		if !next.IsZero() && !next.After(d.thread.Now) { // it waits for the turn's end
 			next = c.Plan.Next(d.thread.Now)
 		}
-		if !next.IsZero() {
-			sooner(next)
-		}
+		sooner(next)
 	}
 	if d.thread.Open == nil {
 		return at
 	}
-	if crowded, ok := d.approval().CrowdedAt(); ok {
-		sooner(crowded)
-	}
+	crowded, _ := d.approval().CrowdedAt()
+	sooner(crowded)
 	for _, c := range d.thread.Running() {
 		if left, ok := d.approval().Patience(c); ok {
 			sooner(d.thread.Now.Add(left))

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"nod/agent"
 	"nod/agent/approval"
-	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -76,7 +76,7 @@ func (d *driver) with(asks []ask, at time.Time, open []memory.Asked) []ask {
 
 // waiting keeps those that still wait by their logs, or may be about to enter one.
 func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, error) {
-	logs := map[chat.ThreadID]map[string]view.AskState{}
+	logs := map[chat.ThreadID]*agent.Log{}
 	for _, a := range asks {
 		if logs[a.Thread] != nil {
 			continue
@@ -85,11 +85,11 @@ func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, 
 		if err != nil {
 			return nil, err
 		}
-		logs[a.Thread] = view.Asks(tail.Log)
+		logs[a.Thread] = agent.NewLog(tail.Log, agent.Claim{})
 	}
 	return slices.DeleteFunc(asks, func(a ask) bool {
-		if known, ok := logs[a.Thread][a.Call]; ok && known.Again >= a.Again {
-			return !known.Waits
+		if c := logs[a.Thread].Thread.Calls[a.Call]; c != nil && c.Asked != nil && c.Asked.Again >= a.Again {
+			return !c.Pending()
 		}
 		return at.Sub(a.At) > asksCommitted
 	}), nil

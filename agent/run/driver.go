@@ -284,8 +284,10 @@ func (d *driver) rest(act do.Action) error {
 		return d.write(&w)
 	}
 	d.until = w.Until
-	if _, reads := act.(do.Run); reads {
-		d.until = d.log.Thread.AnswerBy()
+	if q := d.log.Thread.AsksNow(); q != nil {
+		if _, reads := act.(do.Run); reads {
+			d.until = q.Deadline()
+		}
 	}
 	if d.missedWake {
 		d.missedWake = false
@@ -298,18 +300,20 @@ func (d *driver) rest(act do.Action) error {
 // earliest is when there is something to do, by the host's clock, although nothing
 // happens.
 func (d *driver) earliest() time.Time {
-	var at time.Time
-	sooner := func(t time.Time) {
-		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+	until := d.until
+	if !until.IsZero() {
+		until = d.Host.Now().Add(until.Sub(d.now()))
+	}
+	return soonest(until, d.steps.next(d.pace()), d.growsAt(), d.marksAt())
+}
+
+// soonest is the first of times; zero ones are never.
+func soonest(times ...time.Time) (at time.Time) {
+	for _, t := range times {
+		if at.IsZero() || !t.IsZero() && t.Before(at) {
 			at = t
 		}
 	}
-	if !d.until.IsZero() {
-		sooner(d.Host.Now().Add(d.until.Sub(d.now())))
-	}
-	sooner(d.steps.next(d.pace()))
-	sooner(d.growsAt())
-	sooner(d.marksAt())
 	return at
 }
 
@@ -323,11 +327,7 @@ func (d *driver) lookAt(until time.Time) time.Time {
 	if len(d.log.Own()) == 0 {
 		return until
 	}
-	at := d.now().Add(letterLate)
-	if until.IsZero() || at.Before(until) {
-		return at
-	}
-	return until
+	return soonest(d.now().Add(letterLate), until)
 }
 
 // background is the context of the store's work for a thread: the store alone bounds

@@ -163,8 +163,8 @@ func (q *questions) hear(log *agent.Log) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for id, w := range q.of {
-		if a, ok := log.Thread.Answer(id); ok && w.answer == nil {
-			w.answer = &a
+		if asked := log.Thread.QuestionOf(id); asked != nil && asked.Over != nil && w.answer == nil {
+			w.answer = &asked.Over.Answer
 			w.came.Set()
 		}
 	}

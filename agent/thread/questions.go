@@ -232,15 +232,6 @@ func (q *Question) fits(values json.RawMessage) error {
 	return nil
 }
 
-// Answer is the outcome of a question; ok is false while it is open, or unknown.
-func (s *Thread) Answer(id string) (a chat.Answer, ok bool) {
-	q := s.QuestionOf(id)
-	if q == nil || q.Over == nil {
-		return a, false
-	}
-	return q.Over.Answer, true
-}
-
 // Reply reads the reply that the log holds to a question, for a process that does not hold
 // the thread; ok is false where there is none.
 func (s *Thread) Reply(id string) (b memory.Answered, ok bool) {
@@ -249,12 +240,4 @@ func (s *Thread) Reply(id string) (b memory.Answered, ok bool) {
 		return b, false
 	}
 	return q.Read(q.Replies[0]), true
-}
-
-// AnswerBy is when the question that is asked now ends; zero where there is none.
-func (s *Thread) AnswerBy() time.Time {
-	if q := s.AsksNow(); q != nil {
-		return q.Deadline()
-	}
-	return time.Time{}
 }

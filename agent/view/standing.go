@@ -43,23 +43,6 @@ func hear(st *chat.Standing, m chat.Message) {
 	}
 }
 
-// AskState says how often a call was asked for again, and whether it waits.
-type AskState struct {
-	Again int
-	Waits bool
-}
-
-// Asks lists the calls in a log that were asked for.
-func Asks(entries []memory.Entry) map[string]AskState {
-	out := map[string]AskState{}
-	for id, c := range thread.Read(entries).Calls {
-		if c.Asked != nil {
-			out[id] = AskState{c.Asked.Again, c.Pending()}
-		}
-	}
-	return out
-}
-
 // Pending says what counts so far on the cards of an approval, the thread's first.
 func Pending(entries []memory.Entry, id string) []chat.Pending {
 	c := thread.Read(entries).Calls[id]
