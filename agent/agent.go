@@ -12,7 +12,6 @@ package agent
 import (
 	"time"
 
-	"nod/agent/facts"
 	"nod/agent/policy"
 	"nod/agent/prompt"
 	"nod/agent/schedules"
@@ -72,6 +71,3 @@ func (a *Agent) ReadPlan(m chat.Message, now time.Time) (plan *when.Plan, why st
 func (a *Agent) zoneOf(u chat.User) string {
 	return prompt.Writer{Zone: a.Zone, Zones: a.Zones}.ZoneOf(u).String()
 }
-
-// IsFact says whether a message is a word about facts.
-func (a *Agent) IsFact(m chat.Message) bool { return facts.Meant(a.Facts, m) }

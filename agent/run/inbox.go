@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/facts"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
@@ -61,7 +62,7 @@ func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message
 	m.Quoted = slices.DeleteFunc(m.Quoted, func(q chat.Quote) bool { return erased[q.Ref] })
 	m.Text = i.withoutCode(m.Text)
 	plan, why := i.Agent.ReadPlan(m, cmp.Or(m.Sent, time.Now()))
-	said := memory.Message{Message: m, Plan: plan, Unplanned: why, Fact: i.Agent.IsFact(m), Skill: i.Agent.Uses(i.Limits.Place(thread), m)}
+	said := memory.Message{Message: m, Plan: plan, Unplanned: why, Fact: facts.Meant(i.Agent.Facts, m), Skill: i.Agent.Uses(i.Limits.Place(thread), m)}
 	return i.Store.Put(ctx, thread, said, eventIDs...)
 }
 

@@ -3,10 +3,12 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"nod/agent"
 	"nod/agent/approval"
 	"nod/chat"
 	"nod/memory"
@@ -63,7 +65,8 @@ func (l *letters) disown(id effectID, c memory.Call, by string) {
 			if err != nil {
 				continue
 			}
-			if awaited(log, c.ID, by) {
+			begun := agent.NewLog(log, agent.Claim{Self: by}).Own()
+			if slices.ContainsFunc(begun, func(own memory.Call) bool { return own.ID == c.ID }) {
 				if result, ok := l.r.Effects.disown(id, c); ok {
 					l.deliver(id.thread, result, "result/"+c.ID)
 				}
@@ -75,23 +78,6 @@ func (l *letters) disown(id effectID, c memory.Call, by string) {
 
 // disownAfter is how long the holder of a thread has to find out for itself.
 const disownAfter = 5 * time.Second
-
-// awaited says whether a log has the beginning of a call by a process, and no outcome.
-func awaited(log []memory.Entry, call, by string) (yes bool) {
-	for _, e := range log {
-		switch b := e.Body.(type) {
-		case memory.Started:
-			yes = yes || b.Call == call && b.By == by
-		case memory.Held:
-			yes = yes && b.Call != call
-		case memory.Result:
-			if b.Call == call {
-				return false
-			}
-		}
-	}
-	return yes
-}
 
 func (l *letters) deliver(thread chat.ThreadID, body memory.Body, id string) {
 	wait, pause := backoff{}, l.r.Host.Signal()
