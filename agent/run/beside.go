@@ -36,8 +36,7 @@ func (d *driver) copy(ctx context.Context, act do.Copy) outcome {
 				posted.At, posted.Ref, err = d.platform.Copy(chat.WithDoubt(ctx, d.doubt), act.Place, act.Post, act.Look || n > 1 || d.doubt())
 				return err
 			})
-			var refused chat.Refused
-			if err == nil || ctx.Err() != nil || errors.Is(err, chat.ErrGone) || errors.Is(err, chat.ErrElsewhere) || errors.As(err, &refused) || n == mostPosts {
+			if final(err) || ctx.Err() != nil || errors.Is(err, chat.ErrElsewhere) || n == mostPosts {
 				break
 			}
 			d.failed(ctx, wait.next())
@@ -50,11 +49,7 @@ func (d *driver) copy(ctx context.Context, act do.Copy) outcome {
 	}
 	return outcome{settle: func() error {
 		if err != nil {
-			posted.Ref, posted.At = chat.MessageRef{}, chat.ThreadID{}
-			var refused chat.Refused
-			if errors.As(err, &refused) {
-				posted.Refused = refused.Notice()
-			}
+			posted.Ref, posted.At, posted.Refused = chat.MessageRef{}, chat.ThreadID{}, refusal(err)
 			if !errors.Is(err, chat.ErrElsewhere) {
 				d.Log.Error("an approval can't be shown elsewhere", "thread", d.thread.String(), "place", act.Place, "error", err)
 			}

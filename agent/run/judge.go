@@ -179,8 +179,7 @@ func (d *driver) prove(key string, act do.Prove) {
 				shows, err = d.platform.Headline(ctx, d.thread, act.Ref)
 				return err
 			})
-			var refused chat.Refused
-			if err == nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) || errors.Is(err, errPanic) {
+			if final(err) || errors.Is(err, errPanic) {
 				break
 			}
 			d.Log.Warn("read a card", "thread", d.thread.String(), "error", err)

@@ -35,18 +35,11 @@ func (d *driver) makePost(ctx context.Context, act do.Post) outcome {
 	}
 	ref, err := d.send(ctx, d.thread, act.Post, act.Look)
 	return outcome{settle: func() error {
+		posted := memory.Posted{Key: act.Post.Key, Ref: ref, Stood: d.stood(act.Post, ref), Refused: refusal(err)}
+		then := act.Then
 		if err == nil {
 			d.proved(act)
-		}
-		posted := memory.Posted{Key: act.Post.Key, Ref: ref, Stood: d.stood(act.Post, ref)}
-		then := act.Then
-		var refused chat.Refused
-		switch {
-		case err == nil:
-		case errors.As(err, &refused):
-			posted.Refused = refused.Notice()
-			fallthrough
-		default:
+		} else {
 			d.Log.Error("post", "thread", d.thread.String(), "error", err)
 			if act.Refused != nil {
 				then = act.Refused
@@ -54,6 +47,21 @@ func (d *driver) makePost(ctx context.Context, act do.Post) outcome {
 		}
 		return d.commit(append([]memory.Body{posted}, then...)...)
 	}}
+}
+
+// refusal is why a platform does not take a post, in words for people; "" for any other
+// error.
+func refusal(err error) string {
+	if r, ok := errors.AsType[chat.Refused](err); ok {
+		return r.Notice()
+	}
+	return ""
+}
+
+// final says whether a platform need not be asked again.
+func final(err error) bool {
+	_, refused := errors.AsType[chat.Refused](err)
+	return err == nil || refused || errors.Is(err, chat.ErrGone)
 }
 
 // stood is since when a card or a question stands, where the platform knows.
@@ -80,8 +88,7 @@ func (d *driver) send(ctx context.Context, at chat.ThreadID, p chat.Post, look b
 			ref, err = d.platform.Post(ctx, at, p, again)
 			return err
 		})
-		var refused chat.Refused
-		if err == nil || ctx.Err() != nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) || n == mostPosts {
+		if final(err) || ctx.Err() != nil || n == mostPosts {
 			return ref, err
 		}
 		if errors.Is(err, chat.ErrDoubt) {
@@ -123,8 +130,7 @@ func (d *driver) edit(key string, act do.Edit) {
 		var err error
 		for n := 1; n <= mostEdits && ctx.Err() == nil; n++ {
 			err = d.safely(d.thread, "edit", func() error { return d.platform.Edit(ctx, cmp.Or(act.At, d.thread), act.Ref, act.Post) })
-			var refused chat.Refused
-			if err == nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) {
+			if final(err) {
 				break
 			}
 			d.failed(ctx, wait.next())

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"time"
 
@@ -122,15 +121,10 @@ func (d *driver) firstSteps(p chat.Post, look bool) {
 	d.begin(stepsWork, posts, func(ctx context.Context) outcome {
 		ref, err := d.send(ctx, d.thread, p, look)
 		return outcome{settle: func() error {
-			posted := memory.Posted{Key: p.Key, Ref: ref}
-			var refused chat.Refused
-			if errors.As(err, &refused) {
-				posted.Refused = refused.Notice()
-			}
 			if err != nil {
 				d.Log.Error("post the steps", "thread", d.thread.String(), "error", err)
 			}
-			d.pending = append(d.pending, posted)
+			d.pending = append(d.pending, memory.Posted{Key: p.Key, Ref: ref, Refused: refusal(err)})
 			return nil
 		}}
 	})
