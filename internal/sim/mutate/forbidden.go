@@ -30,7 +30,7 @@ var forbidden = []mutant{
 	{"again: what was edited and run again comes back", threadOrders, "		if u.From.Digest() == digest {\n", "		if false {\n", forbids},
 	{"again: what was changed before it comes back", threadOrders, "			if slices.Contains(c.Edits.Was, digest) {\n", "			if _ = c; false {\n", forbids},
 	{"again: something newer may have been asked", "agent/view/steps.go", "	for t := s.LastTry(); t != nil; t = s.Turn(t.Again) {\n		if t == c.Turn {\n			return \"\"\n		}\n	}\n", "	if true {\n		return \"\"\n	}\n", forbids},
-	{"again: who spoke in the tries before approves it", "agent/thread/turn.go", "		slices.ContainsFunc(t.Voices, func(u chat.User) bool { return u.ID == who })\n", "		false\n", forbids},
+	{"again: who spoke in the tries before approves it", "agent/thread/turn.go", "		chat.Includes(t.Voices, who)\n", "		false\n", forbids},
 	{"again: it is not the editor's", agentOrders, "Requester: m.From, Again: last.ID, From: c.ID,\n", "Requester: c.Turn.Requester, Again: last.ID, From: c.ID,\n", forbids},
 	{"again: a bot's form is taken", "agent/view/again.go", "	case c.By.Bot:\n", "	case false:\n", forbids},
 	{"again: what ran once needs no approval", "agent/taint/taint.go", "	if source := w.OfCall(c).Source; tool.Name", "	if c.Step.Origin() != nil {\n		return policy.Auto, \"\"\n	}\n	if source := w.OfCall(c).Source; tool.Name", forbids},

@@ -66,7 +66,7 @@ var conditions = []mutant{
 	{"alert: a turn of its own", "agent/thread/schedules.go", "ok || m.Slot != nil || m.byAlert()", "ok || m.Slot != nil", ""},
 	{"alert: its approvers decide", "agent/policy/alerts.go", "out = append(out, a.Approvers...)", "out = append(out, rule)", ""},
 	{"slot: a deleted message holds nothing up", "agent/schedules/schedules.go", "func(m *thread.Message) bool { return !m.Deleted })", "func(*thread.Message) bool { return true })", ""},
-	{"slot: the thread wakes for it", next, "		if !next.IsZero() {\n			sooner(next)", "		if false {\n			sooner(next)", ""},
+	{"slot: the thread wakes for it", next, "		sooner(next)\n", "		_ = next\n", ""},
 	{"slot: it waits for the turn", "agent/schedules/schedules.go", "	case busy:\n		return nil", "	case busy && false:\n		return nil", ""},
 
 	// Calls that go on at their server.
@@ -82,8 +82,8 @@ var conditions = []mutant{
 	{"tally: one denial decides", approval, "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
 	{"tally: quorum", approval, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 1", ""},
 	{"tally: approvals at all", approval, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 0", ""},
-	{"tally: different people", approval, "if !known && !excludes(c, v.By.ID) {", "if (!known || true) && !excludes(c, v.By.ID) {", ""},
-	{"tally: whoever wrote into the turn since", approval, "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
+	{"tally: different people", approval, "if !chat.Includes(by, v.By.ID) && !excludes(c, v.By.ID) {", "if !excludes(c, v.By.ID) {", ""},
+	{"tally: whoever wrote into the turn since", approval, "if !chat.Includes(by, v.By.ID) && !excludes(c, v.By.ID) {", "if !chat.Includes(by, v.By.ID) {", ""},
 	{"tally: approvals that were taken back", calls, "out = slices.DeleteFunc(out, same)", "_ = same", ""},
 	{"tally: votes that do not count", lookups, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
 	{"tally: who may decide", votes, "why := ineligible(c, v.Vote, v.at, member);", "why := \"\";", ""},
@@ -123,7 +123,7 @@ var conditions = []mutant{
 	{"post: look for what an earlier run may have posted", next, "func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }", "func (d *decision) before(seq uint64) bool { return false }", ""},
 	{"post: look after a failure", post, "again := look || n > 1 || d.doubt()", "again := look || d.doubt()", ""},
 	{"post: look in doubt", post, "return d.lost() || d.held.Doubt != nil && d.held.Doubt()", "return false", ""},
-	{"post: tried again", post, "errors.As(err, &refused) || n == mostPosts {\n			return ref, err", "errors.As(err, &refused) || n > 0 {\n			return ref, err", ""},
+	{"post: tried again", post, "if final(err) || ctx.Err() != nil || n == mostPosts {\n			return ref, err", "if final(err) || ctx.Err() != nil || n > 0 {\n			return ref, err", ""},
 	{"post: edits are tried again", post, "mostEdits = mostPosts", "mostEdits = 1", ""},
 	{"post: steps fold at the end", answer, "	steps.Done = true\n", "", ""},
 	{"names: hold the token of the claim", "agent/turn.go", "	if token == \"\" {\n		return name\n	}", "	if true {\n		return name\n	}", ""},
