@@ -33,14 +33,7 @@ const shortest = 6
 type Mask struct {
 	mu     sync.Mutex
 	values []string
-	known  atomic.Pointer[known]
-}
-
-// known are the forms of the present secrets.
-type known struct {
-	replacer *strings.Replacer
-	begins   [1 << 10]uint64     // a bit for the first two bytes of each form
-	forms    map[uint16][]string // the forms, by their first two bytes
+	known  atomic.Pointer[strings.Replacer] // nil: there is nothing to mask
 }
 
 // New makes a mask of values. For an address it also masks the password and the values
@@ -61,7 +54,7 @@ func (m *Mask) Learn(values ...string) {
 }
 
 // compile gives nil if there is nothing to mask.
-func compile(values []string) *known {
+func compile(values []string) *strings.Replacer {
 	var forms []string
 	for _, v := range values {
 		for _, part := range parts(v) {
@@ -74,16 +67,11 @@ func compile(values []string) *known {
 	}
 	// The longest first, since the replacer takes the first that fits.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	m := &known{forms: map[uint16][]string{}}
 	var pairs []string
 	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, Sign)
-		two := begin(f)
-		m.begins[two/64] |= 1 << (two % 64)
-		m.forms[two] = append(m.forms[two], f)
 	}
-	m.replacer = strings.NewReplacer(pairs...)
-	return m
+	return strings.NewReplacer(pairs...)
 }
 
 // Text gives a text without secrets.
@@ -92,29 +80,11 @@ func (m *Mask) Text(text string) string {
 		return text
 	}
 	k := m.known.Load()
-	if k == nil || !k.holds(text) {
+	if k == nil {
 		return text
 	}
-	return k.replacer.Replace(text)
+	return k.Replace(text)
 }
-
-// holds says whether there is a secret in a text. Next to no text has one, and the
-// replacer makes a copy of each.
-func (m *known) holds(text string) bool {
-	for i := range len(text) - 1 {
-		two := begin(text[i:])
-		if m.begins[two/64]&(1<<(two%64)) == 0 {
-			continue
-		}
-		if slices.ContainsFunc(m.forms[two], func(f string) bool { return strings.HasPrefix(text[i:], f) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// begin is the first two bytes of a text that has them.
-func begin(text string) uint16 { return uint16(text[0])<<8 | uint16(text[1]) }
 
 // Bytes gives the content of a file without secrets. One that held some may be
 // broken then.
