@@ -34,7 +34,6 @@ type Options struct {
 type Sender struct {
 	o     Options
 	queue chan []trace.Span
-	left  []trace.Span // batches that the end interrupted; Run's alone
 	waits atomic.Int64 // spans
 }
 
@@ -88,48 +87,22 @@ func (s *Sender) Idle() bool { return s.waits.Load() == 0 }
 
 // Run sends until ctx is done, and then the rest, for a moment.
 func (s *Sender) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case spans := <-s.queue:
-			s.attempt(ctx, s.more(spans))
-		}
-	}
-	s.sendLeft()
-	return nil
-}
-
-// attempt delivers spans; those that the end of all interrupts are left for rest.
-func (s *Sender) attempt(ctx context.Context, spans []trace.Span) {
-	if ctx.Err() != nil {
-		s.left = spans
-		return
-	}
-	err := s.Deliver(ctx, spans)
-	if err != nil && ctx.Err() != nil {
-		s.left = spans
-		return
-	}
-	s.settle(spans, err)
-}
-
-// sendLeft sends the remaining spans at the end.
-func (s *Sender) sendLeft() {
-	ctx, cancel := context.WithTimeout(context.Background(), longest/2)
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(longest/2, cancel) })()
 	for {
-		spans := s.left
-		s.left = nil
-		if spans == nil {
+		var spans []trace.Span
+		select {
+		case spans = <-s.queue:
+		case <-ctx.Done():
 			select {
 			case spans = <-s.queue:
-				spans = s.more(spans)
 			default:
-				return
+				return nil
 			}
 		}
-		_, err := s.send(ctx, spans)
-		s.settle(spans, err)
+		spans = s.more(spans)
+		s.settle(spans, s.Deliver(lasting, spans))
 	}
 }
 
