@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,37 +94,26 @@ func refuseMarked(ctx context.Context, store fullStore) error {
 const (
 	noteKey  = "digest-key"
 	keyBytes = 32
-	keyWait  = 5 * time.Second
 )
 
 // storeKey reads the key of a store, and makes it where there is none: the store is born
-// then. Of several
-// processes at their first start the one that counts first makes it. One that died
-// meanwhile is not waited for: approvals that are asked in these seconds may then
-// be bound to a key that nobody else has, and don't run.
+// then. Of several processes at their first start the first one's birth and key count.
 func storeKey(ctx context.Context, store memory.Full) ([]byte, error) {
 	key, err := store.Noted(ctx, noteKey)
 	if err != nil || len(key) == keyBytes {
 		return key, err
 	}
-	first, err := store.Count(ctx, noteKey, 1, keyWait)
+	born, err := json.Marshal(catchup.Birth{At: time.Now().UTC()})
+	if err == nil {
+		_, err = store.Swap(ctx, catchup.NoteBirth, nil, born)
+	}
+	fresh := make([]byte, keyBytes)
+	_, _ = rand.Read(fresh) // never fails
+	if err == nil {
+		_, err = store.Swap(ctx, noteKey, key, fresh)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make the key of the store: %w", err)
 	}
-	for until := time.Now().Add(keyWait); first > 1 && time.Now().Before(until); {
-		time.Sleep(keyWait / 50)
-		if key, err = store.Noted(ctx, noteKey); err != nil || len(key) == keyBytes {
-			return key, err
-		}
-	}
-	if first == 1 {
-		if err := (catchup.Birth{At: time.Now().UTC()}).Bear(ctx, store); err != nil {
-			return nil, err
-		}
-	}
-	key = make([]byte, keyBytes)
-	if _, err := rand.Read(key); err != nil {
-		return nil, fmt.Errorf("make the key of the store: %w", err)
-	}
-	return key, store.Note(ctx, noteKey, key)
+	return store.Noted(ctx, noteKey)
 }
