@@ -242,13 +242,16 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		l.done[b.Turn], l.open, l.asksStop = true, 0, time.Time{}
 	case memory.Stopped:
 		l.stopped = true
-		if late := e.At.Sub(l.asksStop); l.c.w.faults == 0 && !l.asksStop.IsZero() && late > mostStop {
+		if late := e.At.Sub(l.asksStop); l.c.w.faults == 0 && l.stopsIn == b.Turn && !l.asksStop.IsZero() && late > mostStop {
 			fail(ruleStop, "turn %d stops %v after somebody said so", b.Turn, late)
 		}
 	case memory.Forgot:
 		l.forgot = max(l.forgot, b.Before)
 		clear(l.planned)
 		clear(l.people)
+		for _, u := range b.Callers { // they still have a say
+			l.people[u] = true
+		}
 		if b.Horizon.After(l.horizon) {
 			l.horizon = b.Horizon
 		}

@@ -45,7 +45,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 // vote that left a full quorum undid it; a time between two ticks of the store was waited for
 // without a pause.
 func TestEpisodesThatFailed(t *testing.T) {
-	for _, seed := range []uint64{9759, 21596, 81661, 50090, 50450, 53806} {
+	for _, seed := range []uint64{9759, 21596, 81661, 50090, 50450, 53806, 11009} {
 		var told bytes.Buffer
 		if broken, what := Trace(seed, &told, false); broken != "" {
 			t.Errorf("seed %d: %s: %s", seed, broken, what)
