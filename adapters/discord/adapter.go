@@ -86,7 +86,7 @@ type Adapter struct {
 	self  identity
 	gate  *gateway.Gateway
 
-	homes   homes
+	homes   *homes
 	lanes   *inbound.Lanes
 	clicks  errgroup.Group // answers to interactions, apart from all other events: they have 3 s
 	working working
@@ -117,7 +117,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, rest: api.New(o.Client()),
-		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, lanes: inbound.NewLanes(mostAtOnce),
+		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce),
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{left: map[string]leaving{}},
 	}
 	a.self.in = make(chan struct{})
@@ -199,6 +199,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	g.Go(func() error { return a.rest.Out.Run(ctx) })
 	g.Go(func() error { return a.watchToken(ctx) })
 	g.Go(func() error { a.Front.Run(ctx); return nil })
+	g.Go(func() error { a.openThreads(ctx); return nil })
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })
 	}

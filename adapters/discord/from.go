@@ -216,7 +216,7 @@ func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	}
 	a.asides.isPut(m)
 	if fresh && w.opens && !w.place.Direct() {
-		go a.open(ctx, w.place, out.Text, a.asked(m))
+		a.open(opening{w.place, out.Text, a.asked(m)})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -29,7 +30,16 @@ type homes struct {
 	flat   bounded.Map[api.Place, bool]
 	places bounded.Map[string, api.Place] // by message
 	join   singleflight.Group
+	queue  chan opening // threads to make beside whatever else happens
 }
+
+type opening struct {
+	place api.Place
+	title string
+	asker *api.User // who gave the command, where the message is the bot's echo of it
+}
+
+const mostNoted = 10_000
 
 // noted gives the home of a place as far as it is known.
 func (a *Adapter) noted(p api.Place) (home, bool) {
@@ -69,13 +79,18 @@ func (a *Adapter) move(ctx context.Context, p api.Place, title string) (home, er
 	if a.atlas.Gone(p.Thread) { // somebody didn't want it
 		return home{}, fmt.Errorf("%w: the thread was deleted", chat.ErrGone)
 	}
-	made, err, _ := a.homes.join.Do(p.String(), func() (any, error) {
+	got := a.homes.join.DoChan(p.String(), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*api.CallTimeout)
 		defer cancel()
 		return a.makeThread(ctx, p, title)
 	})
-	h, _ := made.(home)
-	return h, err
+	select {
+	case r := <-got:
+		h, _ := r.Val.(home)
+		return h, r.Err
+	case <-ctx.Done():
+		return home{}, ctx.Err()
+	}
 }
 
 // makeThread makes the thread of a message, which has the message's id, so that
@@ -141,15 +156,12 @@ func archiveAfter(least time.Duration) int {
 	return 10080
 }
 
-// open makes the thread of a place beside whatever else happens. Posting there waits for
-// it, or makes it if that failed. asker gave the command, where the message is the bot's
-// echo of it.
-func (a *Adapter) open(ctx context.Context, p api.Place, title string, asker *api.User) {
-	h, err := a.move(ctx, p, title)
-	if err != nil {
-		a.log.Warn("open a thread", "thread", api.ThreadID(p).String(), "error", err)
-	} else if h.replyTo == "" && asker != nil {
-		a.bring(context.WithoutCancel(ctx), h.channel, asker.ID)
+// open asks for the thread of a place to be made soon. Posting there waits for
+// it, or makes it if that failed.
+func (a *Adapter) open(o opening) {
+	select {
+	case a.homes.queue <- o:
+	default:
 	}
 }
 
@@ -165,7 +177,26 @@ func (a *Adapter) bring(ctx context.Context, thread, user string) {
 	}
 }
 
-const mostNoted = 10_000
+func (a *Adapter) openThreads(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case o := <-a.homes.queue:
+			all.Go(func() {
+				h, err := a.move(ctx, o.place, o.title)
+				if err != nil && ctx.Err() == nil {
+					a.log.Warn("open a thread", "thread", api.ThreadID(o.place).String(), "error", err)
+				}
+				if err == nil && h.replyTo == "" && o.asker != nil {
+					a.bring(ctx, h.channel, o.asker.ID)
+				}
+			})
+		}
+	}
+}
 
 // mostTitle is the longest name of a thread; unnamed is the name of one whose
 // question makes none.
