@@ -3,6 +3,8 @@ package openai
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 )
 
 const (
+	errorCap = 1 << 20                // bytes of an error's body
 	drainFor = 100 * time.Millisecond // for the end of a stream that has said [DONE]
 	tailFor  = 2 * time.Second        // for the usage behind a complete answer
 )
@@ -52,7 +55,8 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	req.URL.RawQuery = x.query
 	resp, err := x.http.Do(req)
 	if err != nil {
-		return nil, err
+		_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+		return nil, &failure{cause: err, public: llm.Error{Fault: llm.Unreachable, Message: reason(err)}, early: !untrusted}
 	}
 	x.status, x.header = resp.StatusCode, resp.Header
 	if x.stream && resp.StatusCode < 300 {
@@ -131,6 +135,7 @@ func (x *exchange) explain(err error) error {
 	if f.public.Fault == llm.Overloaded || f.public.Fault == llm.Unreachable {
 		f.public.RetryAfter = retryAfter(x.header, x.now())
 	}
+	f.early = early(f.public)
 	return f
 }
 

@@ -23,7 +23,8 @@ import (
 type failure struct {
 	public llm.Error
 	said   wireError
-	again  bool
+	again  bool // from the start
+	early  bool // no answer had begun: the request is worth repeating
 	cause  error
 }
 
@@ -243,7 +244,7 @@ func (m *Model) failure(ctx context.Context, err error) *failure {
 		}
 	}
 	if late := ctx.Err(); late != nil {
-		f.again = false
+		f.again, f.early = false, false
 		if errors.Is(late, context.DeadlineExceeded) && f.public.Status == 0 {
 			f.public.Fault = llm.Timeout
 			f.public.Message = "no answer in time"

@@ -97,17 +97,11 @@ func New(o Options) *Model {
 	return &Model{o: o, refused: map[string]bool{}, shelf: shelf{refused: map[[sha256.Size]byte]bool{}}}
 }
 
-// client makes the requests of a call, which is told of its pauses.
-func (m *Model) client(out *sink) *http.Client {
-	return &http.Client{
-		Transport: &retry{m.o, out},
-		// It would take the conversation along, to wherever the answer says.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+// client makes the requests. It follows no redirection: that would take the conversation
+// along, to wherever the answer says.
+func (o Options) client() *http.Client {
+	return &http.Client{Transport: o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
-
-// restarts is how often a completion that broke in the middle is begun anew.
-const restarts = 2
 
 // Complete implements [llm.Model]. The error is an [*llm.Error], unless ctx
 // was cancelled by the caller.
@@ -124,9 +118,9 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		ctx, cancel = context.WithTimeout(ctx, m.o.Timeout)
 		defer cancel()
 	}
-	out := &sink{watch: watch, tries: m.o.tries()}
+	out := &sink{watch: watch, began: m.o.Now()}
 	spare := spared{pictures: map[string]bool{}}
-	for broke := 0; ; {
+	for asked, broke := 0, 0; ; {
 		sending := request{req, m.limits() | spare.lim}
 		sending.Messages = m.shown(req.Messages, spare)
 		sending.Tools = m.offered(req.Tools)
@@ -143,20 +137,14 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		}
 		f := m.failure(ctx, err)
 		switch {
-		case parent.Err() != nil && errors.Is(parent.Err(), context.Canceled):
+		case errors.Is(parent.Err(), context.Canceled):
 			return llm.Response{}, fmt.Errorf("call model: %w", parent.Err())
-		case m.learn(f, sending, &spare):
-		case !f.again || broke == restarts || !out.again(backoff(broke, func() float64 { return 1 })):
-			return llm.Response{}, &f.public
+		case f.early && m.waits(ctx, f, &asked, retries, out):
+			continue
+		case m.learn(f, sending, &spare), f.again && m.waits(ctx, f, &broke, restarts, out):
+			asked = 0
 		default:
-			m.o.Logger.WarnContext(ctx, "model call starts again", "fault", string(f.public.Fault), "status", f.public.Status)
-			wait := backoff(broke, m.o.Jitter)
-			out.pause(f.public.Fault, wait)
-			if err := m.o.Sleep(ctx, wait); err != nil {
-				return llm.Response{}, &f.public
-			}
-			out.pause("", 0)
-			broke++
+			return llm.Response{}, &f.public
 		}
 		out.reset()
 	}
@@ -166,7 +154,10 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &exchange{http: m.client(out), now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: int64(m.o.MaxOutput)*perOutput + beside, cancel: cancel}
+	if err := ctx.Err(); err != nil {
+		return llm.Response{}, err
+	}
+	x := &exchange{http: m.o.client(), now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: int64(m.o.MaxOutput)*perOutput + beside, cancel: cancel}
 	cfg := openai.DefaultConfig(m.o.APIKey.Reveal())
 	cfg.HTTPClient = x
 	if m.o.BaseURL != "" { // go-openai always appends the path of a call
@@ -198,26 +189,9 @@ type sink struct {
 	watch   func(llm.Delta)
 	emitted bool
 	called  bool
-	tries   func(wait time.Duration) bool // nil: as many as there are
-}
 
-// again says whether there may be another try after a wait.
-func (s *sink) again(wait time.Duration) bool { return s.tries == nil || s.tries(wait) }
-
-// briefly is how long a model is tried that another one stands in for.
-const briefly = 10 * time.Second
-
-// tries allows the second try of such a model; nil: nothing is to be allowed.
-func (o Options) tries() func(wait time.Duration) bool {
-	if !o.Spared {
-		return nil
-	}
-	began, used := o.Now(), false
-	return func(wait time.Duration) bool {
-		ok := !used && o.Now().Add(wait).Sub(began) <= briefly
-		used = used || ok
-		return ok
-	}
+	began    time.Time
+	repeated bool
 }
 
 func (s *sink) emit(text, reasoning string) {

@@ -1,12 +1,7 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,73 +11,40 @@ import (
 )
 
 const (
-	retries     = 3
+	retries     = 3 // of a request before its answer begins
+	restarts    = 2 // of a completion that broke in the middle
 	firstWait   = 500 * time.Millisecond
 	longestWait = 8 * time.Second
-	patience    = time.Minute // no server's Retry-After is waited out for longer
-	errorCap    = 1 << 20     // bytes of an error's body
+	briefly     = 10 * time.Second // a model is tried that another one stands in for
+	patience    = time.Minute      // no server's Retry-After is waited out for longer
 )
 
-// retry tries a request again when it was refused for the moment: 429, 5xx,
-// 408, no connection. All of that happens before the first byte of an answer,
-// so that nobody has seen anything yet. The last response, or error, is
-// returned as it is.
-type retry struct {
-	Options
-	out *sink // is told of pauses, and says whether there may be another try
-}
-
-// RoundTrip implements http.RoundTripper.
-func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
-	for n := 0; ; n++ {
-		resp, err := r.HTTP.RoundTrip(req)
-		if n == retries || req.Context().Err() != nil || !again(resp, err) {
-			return resp, err
-		}
-		wait, ok := r.wait(req.Context(), n, resp)
-		if !ok {
-			return resp, err
-		}
-		next, rewindErr := rewind(req)
-		if rewindErr != nil || !r.out.again(wait) {
-			return resp, err
-		}
-		status, why := 0, llm.Unreachable
-		if resp != nil {
-			status, why = resp.StatusCode, busy(resp)
-			_ = resp.Body.Close()
-		}
-		r.Logger.WarnContext(req.Context(), "model request is repeated", "status", status, "wait", wait, "attempt", n+1)
-		r.out.pause(why, wait)
-		if sleepErr := r.Sleep(req.Context(), wait); sleepErr != nil {
-			return nil, sleepErr
-		}
-		r.out.pause("", 0)
-		req = next
+// waits waits before another try, and says whether there is one. n counts those of its kind,
+// of which there are at most so many.
+func (m *Model) waits(ctx context.Context, f *failure, n *int, most int, out *sink) bool {
+	wait := backoff(*n, m.o.Jitter)
+	if asked := f.public.RetryAfter; asked > 0 {
+		wait = asked + time.Duration(m.o.Jitter()*float64(firstWait))
 	}
-}
-
-// busy says what a status that is worth another try says of the model. One that names the
-// time of the next try is there, and has too much to do.
-func busy(resp *http.Response) llm.Fault {
-	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
-		return llm.Overloaded
+	then := m.o.Now().Add(wait)
+	until, ends := ctx.Deadline()
+	switch {
+	case *n == most, ends && then.After(until), wait > patience+firstWait,
+		m.o.Spared && (out.repeated || then.Sub(out.began) > briefly):
+		return false
 	}
-	return faultOf(resp.StatusCode, wireError{})
-}
-
-// wait says how long to wait, and whether waiting makes sense at all.
-func (r *retry) wait(ctx context.Context, n int, resp *http.Response) (time.Duration, bool) {
-	wait := backoff(n, r.Jitter)
-	if resp != nil {
-		if asked := retryAfter(resp.Header, r.Now()); asked > 0 {
-			wait = asked + time.Duration(r.Jitter()*float64(firstWait))
-		}
+	*n++
+	out.repeated = true
+	why := f.public.Fault
+	if f.public.Status == http.StatusServiceUnavailable && f.public.RetryAfter > 0 {
+		why = llm.Overloaded // it is there, and has too much to do
 	}
-	if until, ok := ctx.Deadline(); ok && r.Now().Add(wait).After(until) {
-		return 0, false
+	m.o.Logger.WarnContext(ctx, "model request is repeated", "fault", string(why), "status", f.public.Status, "wait", wait, "attempt", *n)
+	out.pause(why, wait)
+	if m.o.Sleep(ctx, wait) == nil { // the next try says what has ended the call
+		out.pause("", 0)
 	}
-	return wait, wait <= patience+firstWait
+	return true
 }
 
 // backoff doubles from firstWait to longestWait; up to half of it is jitter.
@@ -91,45 +53,10 @@ func backoff(n int, jitter func() float64) time.Duration {
 	return d/2 + time.Duration(jitter()*float64(d/2))
 }
 
-// again says whether a result is worth another try. It replaces a body that it
-// looked into.
-func again(resp *http.Response, err error) bool {
-	if err != nil {
-		var untrusted *tls.CertificateVerificationError
-		return !errors.As(err, &untrusted)
-	}
-	switch {
-	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusInternalServerError:
-		body, readErr := io.ReadAll(io.LimitReader(resp.Body, errorCap))
-		_ = resp.Body.Close()
-		resp.Body = io.NopCloser(bytes.NewReader(body))
-		if readErr != nil {
-			return true
-		}
-		said, _ := parseError(body)
-		fault := faultOf(resp.StatusCode, said)
-		return fault == llm.Overloaded || fault == llm.Unreachable
-	case resp.StatusCode == http.StatusNotImplemented:
-		return false
-	}
-	return resp.StatusCode == http.StatusRequestTimeout || resp.StatusCode >= 500
-}
-
-// rewind gives the request again, with its body from the start.
-func rewind(req *http.Request) (*http.Request, error) {
-	next := req.Clone(req.Context())
-	if req.Body == nil {
-		return next, nil
-	}
-	if req.GetBody == nil {
-		return nil, errors.New("the body can't be read twice")
-	}
-	body, err := req.GetBody()
-	if err != nil {
-		return nil, fmt.Errorf("rewind request: %w", err)
-	}
-	next.Body = body
-	return next, nil
+// early says whether a refusal is worth another try: 429, 5xx, 408. It comes before the
+// first byte of an answer, so that nobody has seen anything yet.
+func early(e llm.Error) bool {
+	return e.Status != http.StatusNotImplemented && (e.Fault == llm.Overloaded || e.Fault == llm.Unreachable || e.Fault == llm.Timeout)
 }
 
 // retryAfter reads the pause that a server asks for: retry-after-ms, or Retry-After in

@@ -68,9 +68,7 @@ func (t trier) ask(ctx context.Context, method, address string) (status int, sai
 	if t.o.APIKey.IsSet() {
 		req.Header.Set("Authorization", "Bearer "+t.o.APIKey.Reveal())
 	}
-	// As the calls of the model do, which follow no redirection.
-	client := &http.Client{Transport: t.o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
+	resp, err := t.o.client().Do(req)
 	if err != nil {
 		return 0, nil, fmt.Errorf("the endpoint can't be reached: %w", err)
 	}
