@@ -18,15 +18,19 @@ import (
 // fields and leaves out others, so nothing is required, and what may have any
 // shape stays raw.
 
-// User and the others are as discordgo has them: accounts, members of guilds, files, emoji,
-// channels and threads, and what a role or a person may do in one besides what the guild says.
 type (
-	User       = discordgo.User
-	Member     = discordgo.Member
+	// User is an account.
+	User = discordgo.User
+	// Member is one in a guild.
+	Member = discordgo.Member
+	// Attachment is a file of a message.
 	Attachment = discordgo.MessageAttachment
-	Emoji      = discordgo.Emoji
-	Channel    = discordgo.Channel
-	Overwrite  = discordgo.PermissionOverwrite
+	// Emoji may be a guild's own.
+	Emoji = discordgo.Emoji
+	// Channel may be a thread.
+	Channel = discordgo.Channel
+	// Overwrite changes in a channel what the guild says of a role or person.
+	Overwrite = discordgo.PermissionOverwrite
 )
 
 // Mentioned is an account that a message mentions.
