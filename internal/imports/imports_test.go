@@ -136,6 +136,7 @@ var mayKnow = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"llm/openai"},
 	"github.com/redis/go-redis/v9":           {"memory/redis", "internal/redistest"},
 	"modernc.org/sqlite":                     {"memory/sqlite"},
+	"github.com/go-json-experiment/json":     {"memory"},
 	"github.com/pquerna/otp":                 {"memory/factor", "internal/crash"},
 	"github.com/hanwen/go-fuse/v2":           {"internal/volatile"},
 	"code.dny.dev/ssrf":                      {"tools/web"},
