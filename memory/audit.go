@@ -43,45 +43,12 @@ type AuditLine struct {
 
 // AuditRules are the rules in force for a line.
 type AuditRules struct {
-	Approvers        []string `json:"approvers,omitempty"`
-	Quorum           int      `json:"quorum,omitempty"`
-	ExcludeRequester Excluded `json:"exclude_requester"`
-	Grant            string   `json:"grant,omitempty"` // the allowed time or number of uses
-}
-
-// Excluded says who may not approve: nobody is excluded; the authors of the turn's
-// messages; or with "thread" the authors of all messages in the prompt. In JSON it is
-// false, true or "thread".
-type Excluded string
-
-// The values of Excluded.
-const (
-	ExcludesNobody Excluded = ""
-	ExcludesTurn   Excluded = "true"
-	ExcludesThread Excluded = "thread"
-)
-
-// MarshalJSON implements json.Marshaler.
-func (x Excluded) MarshalJSON() ([]byte, error) {
-	if x == ExcludesThread {
-		return json.Marshal(string(x))
-	}
-	return json.Marshal(x == ExcludesTurn)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *Excluded) UnmarshalJSON(raw []byte) error {
-	switch text := string(raw); text {
-	case "true":
-		*x = ExcludesTurn
-	case "false":
-		*x = ExcludesNobody
-	case `"thread"`:
-		*x = ExcludesThread
-	default:
-		return fmt.Errorf("read whom the rules exclude: %.20q is nothing that is known", text)
-	}
-	return nil
+	Approvers []string `json:"approvers,omitempty"`
+	Quorum    int      `json:"quorum,omitempty"`
+	// ExcludeRequester says who may not approve: false, nobody is excluded; true, the authors
+	// of the turn's messages; "thread", the authors of all messages in the prompt.
+	ExcludeRequester any    `json:"exclude_requester"`
+	Grant            string `json:"grant,omitempty"` // the allowed time or number of uses
 }
 
 // Tombstone is the last line of a thread that was erased for its age. A thread without
@@ -202,10 +169,10 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		l.Rules.Grant = fmt.Sprintf("%d: %s, %d times", b.Number, b.For, b.Uses)
 	case Used:
 		l.Event, l.Call, l.Tool, l.Digest, l.By = "used", b.Call, b.Tool, b.Digest, ids(b.By)
-		l.Rules = &AuditRules{Grant: strconv.Itoa(b.Grant)}
+		l.Rules = &AuditRules{ExcludeRequester: false, Grant: strconv.Itoa(b.Grant)}
 	case Revoked:
 		l.Event, l.Tool, l.Digest, l.By = "revoked", b.Tool, b.Digest, []chat.UserID{b.By.ID}
-		l.Rules = &AuditRules{Grant: strconv.Itoa(b.Grant)}
+		l.Rules = &AuditRules{ExcludeRequester: false, Grant: strconv.Itoa(b.Grant)}
 	case Scheduled:
 		l.Event, l.Outcome, l.Call, l.By, l.Reason = "scheduled", "made", b.Call, []chat.UserID{b.By.ID}, b.Refused
 		if b.Refused != "" {
@@ -257,12 +224,9 @@ func ids(users []chat.User) (out []chat.UserID) {
 }
 
 func (r Rules) audited() *AuditRules {
-	a := &AuditRules{Approvers: r.Approvers, Quorum: r.Quorum}
-	switch {
-	case r.ExcludeThread:
-		a.ExcludeRequester = ExcludesThread
-	case r.ExcludeRequester:
-		a.ExcludeRequester = ExcludesTurn
+	a := &AuditRules{Approvers: r.Approvers, Quorum: r.Quorum, ExcludeRequester: r.ExcludeRequester}
+	if r.ExcludeThread {
+		a.ExcludeRequester = "thread"
 	}
 	return a
 }

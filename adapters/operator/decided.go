@@ -243,7 +243,7 @@ func ruleText(thread chat.ThreadID, r *memory.AuditRules, known known) string {
 	if r.Quorum > 1 {
 		text = fmt.Sprintf("%d of %s", r.Quorum, text)
 	}
-	if r.ExcludeRequester != memory.ExcludesNobody {
+	if r.ExcludeRequester != false {
 		text += ", not who asked"
 	}
 	if r.Grant != "" {
