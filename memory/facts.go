@@ -202,7 +202,7 @@ func ChangeBook(ctx context.Context, s Keeper, place string, change func(*Book) 
 			return err
 		}
 		if len(old) == 0 {
-			if err := listBook(ctx, s, place); err != nil {
+			if err := AddLine(ctx, s, booksNote, place, "\n"); err != nil {
 				return err
 			}
 		}
@@ -212,14 +212,15 @@ func ChangeBook(ctx context.Context, s Keeper, place string, change func(*Book) 
 	}
 }
 
-// listBook adds a place to those that have a book.
-func listBook(ctx context.Context, notes Notes, place string) error {
+// AddLine adds a line to a noted list, unless it is there.
+func AddLine(ctx context.Context, notes Notes, name, line, end string) error {
 	for {
-		old, err := notes.Noted(ctx, booksNote)
-		if err != nil || slices.Contains(strings.Fields(string(old)), place) {
+		old, err := notes.Noted(ctx, name)
+		if err != nil || slices.Contains(strings.Split(string(old), end), line) {
 			return err
 		}
-		if done, err := notes.Swap(ctx, booksNote, old, fmt.Appendf(slices.Clone(old), "%s\n", place)); done || err != nil {
+		more := strings.TrimPrefix(strings.TrimSuffix(string(old), end)+end+line+end, end)
+		if done, err := notes.Swap(ctx, name, old, []byte(more)); done || err != nil {
 			return err
 		}
 	}

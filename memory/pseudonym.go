@@ -115,24 +115,23 @@ func (k Keys) Hide(direct func(chat.ThreadID) bool, lines ...AuditLine) ([]Hidde
 
 func (k Keys) hide(l AuditLine, direct bool) (_ AuditLine, text []byte, err error) {
 	platform := l.Thread.Platform + ":"
-	hide := func(id string) chat.UserID {
+	person := func(id string) Person {
 		key, e := k(platform + id)
 		err = errors.Join(err, e)
-		return Person{platform + id, key}.Pseudonym()
+		return Person{platform + id, key}
 	}
 	if l.Reason != "" {
-		giver := platform // nobody
+		giver := "" // nobody
 		if len(l.By) > 0 {
-			giver += string(l.By[0])
+			giver = string(l.By[0])
 		}
-		key, e := k(giver)
-		if err = e; err == nil {
-			l.Reason, text, err = Person{giver, key}.seal(strings.ToValidUTF8(l.Reason, "\uFFFD"))
+		if p := person(giver); err == nil {
+			l.Reason, text, err = p.seal(strings.ToValidUTF8(l.Reason, "\uFFFD"))
 		}
 	}
-	l = l.rename(func(id string) string { return string(hide(id)) })
+	l = l.rename(func(id string) string { return string(person(id).Pseudonym()) })
 	if direct {
-		l.Thread.Channel = string(hide(l.Thread.Channel))
+		l.Thread.Channel = string(person(l.Thread.Channel).Pseudonym())
 	}
 	return l, text, err
 }

@@ -303,8 +303,8 @@ func hiding(ref chat.MessageRef) (name, word string) {
 func (p People) hide(ctx context.Context, refs map[chat.MessageRef]bool) error {
 	for ref := range refs {
 		name, word := hiding(ref)
-		if err := change(ctx, p.Store, name, " ", word); err != nil {
-			return err
+		if err := memory.AddLine(ctx, p.Store, name, word, " "); err != nil {
+			return fmt.Errorf("note who was erased: %w", err)
 		}
 	}
 	return nil
@@ -328,22 +328,7 @@ func Hidden(ctx context.Context, notes memory.Notes, refs ...chat.MessageRef) (m
 }
 
 func (p People) note(ctx context.Context, line string) error {
-	return change(ctx, p.Store, noteErased, "\n", line)
-}
-
-// change adds words to a noted list.
-func change(ctx context.Context, notes memory.Notes, name, between string, more ...string) error {
-	for {
-		old, err := notes.Noted(ctx, name)
-		if err != nil {
-			return fmt.Errorf("note who was erased: %w", err)
-		}
-		all := unique(append(words(string(old), between), more...))
-		done, err := notes.Swap(ctx, name, old, []byte(strings.Join(all, between)))
-		if err != nil || done {
-			return err
-		}
-	}
+	return memory.Doing("note who was erased", memory.AddLine(ctx, p.Store, noteErased, line, "\n"))
 }
 
 func (p People) hash(who string) string {

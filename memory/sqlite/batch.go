@@ -18,12 +18,12 @@ func (s *Store) runWriter() {
 	for s.waitForOps() {
 		// An empty transaction, such as a sweep's, does not prove that a failing store works
 		// again.
-		if wrote, err := s.batch(); err != nil || wrote || !s.health.failing {
+		if wrote, err := s.batch(); err != nil || wrote || s.health.pause == 0 {
 			s.health.note(s.log, err)
 		}
 		s.moveLog()
 		s.purge.runIfDue(s)
-		if s.health.failing {
+		if s.health.pause > 0 {
 			select {
 			case <-time.After(s.health.pause):
 			case <-s.closed:
@@ -180,12 +180,11 @@ func isFileError(err error) bool {
 
 // health says whether the store takes writes. It belongs to the writer.
 type health struct {
-	failing bool
-	pause   time.Duration
+	pause time.Duration // after a failed transaction; 0: it takes them
 }
 
-// The pause after a failed transaction grows from the first to the longest, so that the
-// writer does not hammer on a full disk.
+// The pause grows from the first to the longest, so that the writer does not hammer on a
+// full disk.
 const (
 	firstPause   = 20 * time.Millisecond
 	longestPause = time.Second
@@ -194,16 +193,15 @@ const (
 // note takes the result of a transaction. It logs the first failure, and the first
 // success after it.
 func (h *health) note(log *slog.Logger, err error) {
+	switch {
+	case err != nil && h.pause == 0:
+		log.Error("store takes no writes", "error", err)
+	case err == nil && h.pause > 0:
+		log.Warn("store takes writes again")
+	}
 	if err == nil {
-		if h.failing {
-			log.Warn("store takes writes again")
-		}
-		*h = health{}
+		h.pause = 0
 		return
 	}
-	if !h.failing {
-		log.Error("store takes no writes", "error", err)
-	}
-	h.failing = true
 	h.pause = min(max(2*h.pause, firstPause), longestPause)
 }

@@ -37,14 +37,14 @@ func (m *mailbox) add(o *op) bool {
 		return false
 	}
 	m.ops = append(m.ops, o)
-	m.ring()
+	signal(m.more)
 	return true
 }
 
-// ring wakes the writer.
-func (m *mailbox) ring() {
+// signal wakes the reader of a channel, once.
+func signal(c chan struct{}) {
 	select {
-	case m.more <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -84,7 +84,7 @@ func (m *mailbox) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	m.ring()
+	signal(m.more)
 }
 
 // submit hands an operation to the writer and waits. An error means that nothing was

@@ -13,6 +13,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -118,11 +119,14 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep, quota: o.Quota, sweepEvery: o.SweepEvery,
+		lock: lock, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
+		keep: o.Keep, quota: o.Quota, sweepEvery: cmp.Or(o.SweepEvery, time.Minute),
 		self: randomWord(), direct: o.Direct, maxFrames: maxFrames,
 		dirty: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
-	s.defaults()
+	if s.now == nil {
+		s.now = time.Now
+	}
 	s.ops.init()
 	s.queue.init()
 	if err := createPrivate(file); err != nil {
@@ -135,18 +139,6 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.reader.close(), s.w.close(), release(lock))
 	}
 	return s, nil
-}
-
-func (s *Store) defaults() {
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if s.sweepEvery <= 0 {
-		s.sweepEvery = time.Minute
-	}
 }
 
 // emptyLog moves an earlier process's write-ahead log into the file. The log may hold

@@ -212,10 +212,7 @@ func (q *queue) noteDeadline(at time.Time) {
 		return
 	}
 	q.due = at
-	select {
-	case q.tick <- struct{}{}:
-	default:
-	}
+	signal(q.tick)
 }
 
 func (q *queue) nextDue() time.Time {

@@ -122,12 +122,7 @@ func (s *Store) sweep() {
 }
 
 // clean wakes the sweep for rubbish.
-func (s *Store) clean() {
-	select {
-	case s.dirty <- struct{}{}:
-	default:
-	}
-}
+func (s *Store) clean() { signal(s.dirty) }
 
 // part is a part of the sweep. do deletes a portion and returns its size.
 type part struct {
