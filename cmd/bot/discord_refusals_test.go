@@ -223,12 +223,15 @@ func TestDiscordSignInRefused(t *testing.T) {
 func TestDiscordSessionsUsedUp(t *testing.T) {
 	t.Parallel()
 	w := quickDiscord(t)
-	w.s.AllowIdentifies(0, 2*time.Second)
+	w.s.AllowIdentifies(0, time.Second)
 	token := w.s.Token()
 	n := newService(t, w, frail, setup{})
-	n.start()
+	n.launch()
+	eventually(t, "it waits", func() bool { return strings.Contains(n.logs.String(), "no new session today") })
+	w.s.AllowIdentifies(1, time.Hour)
+	n.ready()
 	n.find(w.mention("ada", "hello"), "You said: hello")
-	if !strings.Contains(n.logs.String(), "no new session today") || w.s.Token() != token {
+	if w.s.Token() != token {
 		t.Errorf("the token is %q\n%s", w.s.Token(), n.logs)
 	}
 }

@@ -1,35 +1,28 @@
 package fakediscord
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
-// allowance is how many sessions may be begun, and when there is a new one.
+// allowance is how many sessions may be begun, and how long it is said to hold.
 type allowance struct {
 	left   int
-	lasts  time.Duration // from when the bot first asks; 0: a day from now, whenever that is
-	renews time.Time
+	resets time.Duration // 0: a day
 }
 
-// AllowIdentifies leaves the bot so many sessions to begin, until so long after it
-// first asks; after that it may begin a day's number. Whoever begins one more loses the token, and all
+// AllowIdentifies leaves the bot so many sessions to begin, until a test allows more. resets
+// is when it is told to ask again. Whoever begins one more loses the token, and all
 // sessions.
-func (s *Server) AllowIdentifies(n int, lasts time.Duration) {
+func (s *Server) AllowIdentifies(n int, resets time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sessionsLeft = allowance{left: n, lasts: lasts}
+	s.sessionsLeft = allowance{n, resets}
 }
 
 // startLimit is the bot's remaining budget of sessions.
 func (s *Server) startLimit() object {
-	resets := 24 * time.Hour
-	if l := &s.sessionsLeft; l.lasts > 0 {
-		if l.renews.IsZero() {
-			l.renews = s.now().Add(l.lasts)
-		}
-		resets = l.renews.Sub(s.now())
-	}
-	if resets <= 0 {
-		s.sessionsLeft, resets = allowance{left: identifiesADay}, 24*time.Hour
-	}
+	resets := cmp.Or(s.sessionsLeft.resets, 24*time.Hour)
 	return object{
 		"total": identifiesADay, "remaining": s.sessionsLeft.left, "reset_after": resets.Milliseconds(), "max_concurrency": 1,
 	}
@@ -38,7 +31,6 @@ func (s *Server) startLimit() object {
 // overdrawn counts a session that is to begin. When it is one too many the token is
 // reset: https://discord.com/developers/docs/events/gateway#session-start-limit-object
 func (s *Server) overdrawn() bool {
-	_ = s.startLimit() // there may be a new allowance
 	if s.sessionsLeft.left--; s.sessionsLeft.left >= 0 {
 		return false
 	}
