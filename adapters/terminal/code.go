@@ -38,8 +38,10 @@ func (a *Adapter) askCode(ctx context.Context, on *ask) error {
 	case ans.Form == nil:
 		return a.say(strings.TrimSuffix(ans.Alone, "."))
 	}
+	c := ans.Form.Click
+	c.Digest = on.want.Digest // a newer card than the one that is shown here takes no code
 	a.mu.Lock()
-	a.secret = &secret{on: on, form: ans.Form.Click}
+	a.secret = &secret{on: on, form: c}
 	a.mu.Unlock()
 	return a.say(fmt.Sprintf("type the code for approval %d, %s; it is not shown", on.number, on.want.Digest[:min(len(on.want.Digest), front.DigestDigits)]))
 }

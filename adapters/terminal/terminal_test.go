@@ -249,3 +249,29 @@ func TestReasonTooLong(t *testing.T) {
 		t.Errorf("%v, %q, %d events", err, out.String(), len(b.events))
 	}
 }
+
+// A code is for the call as the terminal shows it, also where the store has a newer card
+// that was not drawn yet.
+func TestCodeIsForWhatIsShown(t *testing.T) {
+	var out buffer
+	b := newBot(t, "")
+	a := start(b, Options{Out: &out})
+	on := &ask{number: 1, ref: postRef(Thread, "ask/c1"), want: approval("c1", "deploy {}")}
+	on.want.Call, on.want.Digest = "c1", "0123456789abcdef"
+	newer := on.want
+	newer.Digest = "fedcba9876543210"
+	b.Cards = map[string]chat.Approval{"c1": newer}
+	if err := a.askCode(t.Context(), on); err != nil {
+		t.Fatal(err)
+	}
+	s, ok := a.asksCode("123456")
+	if !ok {
+		t.Fatal(out.String())
+	}
+	if err := a.code(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Codes) != 1 || b.Codes[0].Digest != on.want.Digest {
+		t.Errorf("%+v", b.Codes)
+	}
+}
